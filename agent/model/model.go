@@ -1,0 +1,61 @@
+// Package model is how the agent speaks to a language model: one request, one stream of chunks,
+// in one form for every provider.
+package model
+
+import (
+	"context"
+	"iter"
+
+	"nimlet/session"
+	"nimlet/tooling"
+)
+
+// A Model answers requests. Stream yields the chunks of one answer in order: any number of Text,
+// Thinking and ToolCall, at most one Usage, and Stop last. An error ends the sequence and is its last
+// element; what came before it stands. Stream stops when ctx ends or the consumer breaks off.
+type Model interface {
+	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
+}
+
+// A Request is all a model is told.
+type Request struct {
+	System    string
+	Messages  []session.Message
+	Tools     []tooling.Spec // in a fixed order, so that provider caches hit
+	MaxTokens int            // of the answer; 0 means the provider's own limit
+}
+
+// A Chunk is one piece of an answer.
+type Chunk interface{ chunk() }
+
+// Text is more of the answer.
+type Text string
+
+// Thinking is more of the reasoning, or, with Signature set, its end.
+type Thinking struct{ Text, Signature string }
+
+// ToolCall is one complete call.
+type ToolCall session.ToolUse
+
+// Usage is what the request cost.
+type Usage session.Usage
+
+// Stop ends an answer.
+type Stop struct{ Reason Reason }
+
+func (Text) chunk()     {}
+func (Thinking) chunk() {}
+func (ToolCall) chunk() {}
+func (Usage) chunk()    {}
+func (Stop) chunk()     {}
+
+// A Reason is why an answer ended.
+type Reason string
+
+// The reasons.
+const (
+	EndTurn   Reason = "end_turn"
+	ToolCalls Reason = "tool_calls"
+	MaxTokens Reason = "max_tokens"
+	Refusal   Reason = "refusal"
+)
