@@ -33,8 +33,9 @@ type grantsFile struct {
 
 const grantsVersion = 1
 
-// errNewer marks a file written by a later version, which is left as it is.
-var errNewer = errors.New("it was written by a newer nimlet")
+// errDamaged marks a file that is no grants file and is put aside at the next change. A file
+// that cannot be read, or that a later version wrote, is left as it is.
+var errDamaged = errors.New("the file is damaged")
 
 // load returns the keys granted for the folder. A file that cannot be used grants nothing; the
 // warning says so, once for each cause.
@@ -96,7 +97,7 @@ func (g *grantStore) change(edit func(*grantsFile)) (warning string, err error) 
 	}
 	defer lock.Close()
 	file, err := readGrants(g.path)
-	if errors.Is(err, errNewer) {
+	if err != nil && !errors.Is(err, errDamaged) {
 		return "", err
 	}
 	if err != nil {
@@ -115,23 +116,23 @@ func setAside(path string, cause error) (warning string, err error) {
 	if err := os.Rename(path, kept); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("the grants in %s could not be used (%v); they are kept as %s and a new file was begun", path, cause, kept), nil
+	return fmt.Sprintf("the grants in %s could not be used: %v; the file is kept as %s and a new one was begun", path, cause, kept), nil
 }
 
 // readGrants reads the file; one that is not there holds no grants.
 func readGrants(path string) (grantsFile, error) {
 	file := grantsFile{Version: grantsVersion}
 	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, &file)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return grantsFile{}, err
 	}
+	if err == nil {
+		if err := json.Unmarshal(text, &file); err != nil {
+			return grantsFile{}, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
 	if file.Version > grantsVersion {
-		return grantsFile{}, errNewer
+		return grantsFile{}, errors.New("a newer nimlet wrote the file")
 	}
 	if file.Folders == nil {
 		file.Folders = map[string][]string{}

@@ -104,17 +104,19 @@ func (p *Permissions) ask(ctx context.Context, t Tool, call session.Call, need N
 		request.Diffs = previewer.Preview(ctx, call)
 	}
 	verdict, err := ask(ctx, request)
+	allowed := err == nil && (verdict == AllowOnce || verdict == AllowSession || verdict == AllowProject)
+	if allowed { // what was granted stays granted, also when the turn ended meanwhile
+		p.remember(need, verdict)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
 		return fmt.Sprintf("approval_denied: the question whether this may run got no answer (%v)", err), nil
-	case verdict == AllowOnce, verdict == AllowSession, verdict == AllowProject:
-		p.remember(need, verdict)
-		return "", nil
-	default:
+	case !allowed:
 		return "approval_denied: the user rejected this call. Do not repeat it in another form; go on without it or ask what to do.", nil
 	}
+	return "", nil
 }
 
 // remember keeps an answer as far as verdict and need allow.
