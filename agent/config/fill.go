@@ -174,7 +174,9 @@ func (f *filler) text(dst reflect.Value, n node, key string, r rules) {
 		f.wrong(n, key, "a text")
 	case r.one != nil && !slices.Contains(r.one, s):
 		f.fail(n, key, fmt.Sprintf("want %s, got %s", alternatives(r.one), clip(strconv.Quote(s))))
-	case r.path && s != "":
+	case r.path && s == "":
+		f.fail(n, key, "want a path, got an empty text")
+	case r.path:
 		f.path(dst, n, key, s)
 	default:
 		dst.SetString(s)

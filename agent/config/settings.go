@@ -20,7 +20,7 @@ type Settings struct {
 	DefaultProvider string              `json:"default_provider"` // "" means none was chosen
 	DefaultModel    string              `json:"default_model"`    // "" means the provider's own
 	Providers       map[string]Provider `json:"providers"`
-	Models          []Model             `json:"models"`
+	Models          []Model             `json:"models" rule:"adds"`
 	Agent           Agent               `json:"agent"`
 	Tools           Tools               `json:"tools"`
 	Extensions      Extensions          `json:"extensions"`
