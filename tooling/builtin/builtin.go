@@ -56,7 +56,7 @@ type Skill struct {
 
 // Tools returns the built-in tools, in the order in which models are told of them.
 func Tools(c Config) []tooling.Tool {
-	return []tooling.Tool{}
+	return []tooling.Tool{read{c}, edit{c}, write{c}, readSkill{c}}
 }
 
 // decode reads the arguments of call into T. They have passed the schema when a tool runs, but

@@ -1,0 +1,82 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"nimlet/session"
+	"nimlet/tooling"
+)
+
+// Writing to these changes what the agent may do, or what git and the editor run: it is asked
+// for each time, whatever was granted.
+var (
+	protectedFolders = []string{".nimlet", ".agents", ".agent", ".git", ".vscode"}
+	protectedFile    = "AGENTS.md"
+)
+
+// writeNeed is the permission that a change of the file at path needs.
+func (w *Workspace) writeNeed(path string) tooling.Need {
+	p, err := w.Resolve(path, ForWriting)
+	if err != nil {
+		return tooling.Need{Free: true} // the run resolves it again, and refuses
+	}
+	name := w.protection(p)
+	if name == "" {
+		return tooling.Need{Free: true}
+	}
+	return tooling.Need{
+		Subject: "a change of " + p.Short,
+		Reason:  fmt.Sprintf("%s is or lies in %s, which changes what the agent may do", p.Short, name),
+	}
+}
+
+// protection is the protected name that p stands under, "" for none. The path counts as it was
+// asked for and as it resolves, at any depth; so does what a protected name of a workspace folder
+// leads to.
+func (w *Workspace) protection(p Place) string {
+	for _, path := range []string{p.Asked, p.Path} {
+		if name := protectedName(path); name != "" {
+			return name
+		}
+	}
+	for _, root := range w.Roots() {
+		for _, name := range append(slices.Clone(protectedFolders), protectedFile) {
+			link := filepath.Join(root, name)
+			if _, err := os.Readlink(link); err != nil {
+				continue
+			}
+			target, err := resolveLinks(link, 0)
+			if _, below := within(target, p.Path); err == nil && below {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func protectedName(path string) string {
+	if sameName(filepath.Base(path), protectedFile) {
+		return protectedFile
+	}
+	for name := ""; path != ""; {
+		name, path = nextName(path)
+		for _, folder := range protectedFolders {
+			if sameName(name, folder) {
+				return folder
+			}
+		}
+	}
+	return ""
+}
+
+// places is the location that Describe gives for a call about one path, none for a bad one.
+func (w *Workspace) places(path string, line int) []session.Location {
+	p, err := w.Resolve(path, ForReading)
+	if err != nil {
+		return nil
+	}
+	return []session.Location{{Path: p.Name, Line: line}}
+}
