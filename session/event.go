@@ -85,6 +85,7 @@ type Display struct {
 	Input     json.RawMessage `json:"input,omitempty"` // final arguments, when a hook changed them
 	Diffs     []Diff          `json:"diffs,omitempty"`
 	Locations []Location      `json:"locations,omitempty"`
+	ExitCode  *int            `json:"exit_code,omitempty"`
 }
 
 // An Exchange is a slash command as typed and the text it answered; no model sees either.

@@ -89,14 +89,15 @@ type Call struct {
 	Input json.RawMessage
 }
 
-// A Result is what running a call gave. Output, IsError and Images go to the model; Diffs and
-// Locations are for the person watching and are kept for replay alone.
+// A Result is what running a call gave. Output, IsError and Images go to the model; the other
+// fields are for the person watching and are kept for replay alone.
 type Result struct {
 	Output    string
 	IsError   bool
 	Images    []Image
 	Diffs     []Diff
 	Locations []Location
+	ExitCode  *int // of the command that ran, when one did and exited
 }
 
 // A Diff is one file before and after. Old is nil for a file that did not exist.

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A kind is what is known of a line without decoding it: enough to find the title, the mode, the
+// selection and the last compaction of a long session while most of it stays on disk.
+type kind uint8
+
+const (
+	kindDamaged kind = iota // no JSON object
+	kindUnknown
+	kindHeader
+	kindUser
+	kindAssistant
+	kindResult
+	kindCompaction
+	kindExtension
+	kindMode // an extension event that is a Mark of a mode
+	kindName
+	kindSelection
+)
+
+var kinds = map[string]kind{
+	"session": kindHeader, "user": kindUser, "assistant": kindAssistant, "tool_result": kindResult,
+	"compaction": kindCompaction, "extension": kindExtension, "name": kindName, "selection": kindSelection,
+}
+
+// kindOf returns the kind that e has as a line.
+func kindOf(e Event) kind {
+	switch e := e.(type) {
+	case User:
+		return kindUser
+	case Assistant:
+		return kindAssistant
+	case ToolResult:
+		return kindResult
+	case Compaction:
+		return kindCompaction
+	case Extension:
+		if m, ok := MarkOf(e); ok && m.Mode != "" {
+			return kindMode
+		}
+		return kindExtension
+	case Name:
+		return kindName
+	case Selection:
+		return kindSelection
+	}
+	return kindUnknown
+}
+
+// headSize is how much of a line sniff needs to see: what stands before a mark's first field.
+const headSize = 64
+
+var (
+	typeHead = []byte(`{"type":"`)
+	oursHead = []byte(`{"type":"extension","extension":"` + Reserved + `"`)
+	markHead = []byte(`{"type":"extension","extension":"` + Reserved + `","data":{"`)
+	modeHead = []byte(`mode"`)
+	nameHead = []byte(`{"type":"extension","extension":"`)
+)
+
+// sniff tells the kind of a line from its first headSize bytes. sure is false when the line does
+// not begin as this package writes it and must be read whole (kindWhole).
+func sniff(head []byte) (k kind, sure bool) {
+	rest, found := bytes.CutPrefix(head, typeHead)
+	if !found {
+		return 0, false
+	}
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+		return 0, false
+	}
+	k, known := kinds[string(rest[:end])]
+	switch {
+	case !known:
+		return kindUnknown, true
+	case k != kindExtension:
+		return k, true
+	case bytes.HasPrefix(head, markHead):
+		if bytes.HasPrefix(head[len(markHead):], modeHead) {
+			return kindMode, true
+		}
+		return kindExtension, true
+	default:
+		return kindExtension, bytes.HasPrefix(head, nameHead) && !bytes.HasPrefix(head, oursHead)
+	}
+}
+
+// kindWhole tells the kind of a line from all of it, whatever the order and spacing of its keys.
+func kindWhole(line []byte) kind {
+	var w struct {
+		Type string `json:"type"`
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' || !json.Valid(line) {
+		return kindDamaged
+	}
+	if json.Unmarshal(line, &w) != nil {
+		return kindUnknown
+	}
+	k, known := kinds[w.Type]
+	if !known {
+		return kindUnknown
+	}
+	if k == kindExtension {
+		return kindOf(DecodeEvent(line))
+	}
+	return k
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// A syncer brings what was appended to the disk, behind the back of those who append. At most
+// one goroutine runs; it ends when all is there, or at the first error.
+type syncer struct {
+	mu      sync.Mutex
+	want    uint64        // appends so far
+	done    uint64        // of these on disk
+	running bool          // the goroutine is
+	ended   chan struct{} // closed when it ends
+	err     error         // the first; after it nothing is known of what the disk holds
+	wait    sync.WaitGroup
+}
+
+func (y *syncer) init() { y.ended = make(chan struct{}) }
+
+func (y *syncer) appended() {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.want++
+}
+
+// failure returns why the disk cannot be relied on any more, or nil.
+func (y *syncer) failure() error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.err
+}
+
+// start runs fsync until all that was appended is on disk, unless that happens already. The
+// channel closes when it ends.
+func (y *syncer) start(fsync func() error) <-chan struct{} {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if !y.running {
+		y.running, y.ended = true, make(chan struct{})
+		y.wait.Go(func() { y.run(fsync) })
+	}
+	return y.ended
+}
+
+func (y *syncer) run(fsync func() error) {
+	for {
+		target, more := y.next()
+		if !more {
+			return
+		}
+		err := fsync()
+		y.mu.Lock()
+		if y.done = target; err != nil {
+			y.err = fmt.Errorf("the disk did not keep what was written; check it, then open the session again: %w", err)
+		}
+		y.mu.Unlock()
+	}
+}
+
+// next returns how far the next fsync brings us; more is false, and the goroutine over, when
+// there is nothing left to do.
+func (y *syncer) next() (target uint64, more bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.done == y.want || y.err != nil {
+		y.running = false
+		close(y.ended)
+		return 0, false
+	}
+	return y.want, true
+}
+
+// flush waits until all appended before the call is on disk, or for cancelled, which may be nil.
+func (y *syncer) flush(fsync func() error, cancelled <-chan struct{}) error {
+	y.mu.Lock()
+	target := y.want
+	y.mu.Unlock()
+	for {
+		y.mu.Lock()
+		err, there := y.err, y.done >= target
+		y.mu.Unlock()
+		if err != nil || there {
+			return err
+		}
+		select {
+		case <-y.start(fsync):
+		case <-cancelled:
+			return context.Canceled
+		}
+	}
+}
+
+// Sync starts to bring what was appended to the disk and returns at once.
+func (s *Store) Sync() {
+	s.mu.Lock()
+	idle := s.file == nil || s.readonly || s.closed
+	s.mu.Unlock()
+	if !idle {
+		s.sync.start(s.fsync)
+	}
+}
+
+// Flush waits until all that was appended is on disk, and marks the session in the list as
+// active now. An error of the disk is final: from then on Append returns it too.
+func (s *Store) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	idle := s.file == nil || s.readonly || s.closed
+	if !idle {
+		s.refreshLocked()
+	}
+	s.mu.Unlock()
+	if idle {
+		return s.sync.failure()
+	}
+	if err := s.sync.flush(s.fsync, ctx.Done()); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("saving session %s: %w", s.header.ID, err)
+	}
+	return nil
+}
+
+// fsync brings the index first: a session on disk is then always one that can be found.
+func (s *Store) fsync() error {
+	s.mu.Lock()
+	file, entered := s.file, s.index.unsynced
+	s.index.unsynced = false
+	s.mu.Unlock()
+	if entered {
+		syncIndex(s.dir)
+	}
+	return file.Sync()
+}
+
+// Close saves what was appended, ends what the store began and gives the session free. A second
+// call does nothing. An unfinished partial stays for the next Open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	if s.file != nil && !s.readonly {
+		s.refreshLocked()
+	}
+	s.mu.Unlock()
+	var errs []error
+	if s.file != nil && !s.readonly {
+		errs = append(errs, s.sync.flush(s.fsync, nil))
+	}
+	s.sync.wait.Wait()
+	errs = append(errs, settled(s.dir, s.closeFiles))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing session %s: %w", s.header.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) closeFiles() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	errs = append(errs, s.partial.close())
+	if s.file != nil {
+		errs = append(errs, s.file.Close())
+		if s.end == 0 && !s.readonly && s.lock != nil && len(s.entries) == 0 {
+			errs = append(errs, os.Remove(s.Path())) // the first write failed: leave no empty session
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
+	}
+	return errors.Join(errs...)
+}
