@@ -31,7 +31,7 @@ type source struct {
 	needed  bool // it is a Problem when it is not there
 }
 
-// read lays the file of c over s.
+// read reads the file of c and lays it over s.
 func (s *Settings) read(c source) []Problem {
 	data, problems, ok := readOptional(c.file)
 	if !ok {
@@ -40,6 +40,11 @@ func (s *Settings) read(c source) []Problem {
 		}
 		return problems
 	}
+	return s.lay(c, data)
+}
+
+// lay lays what the file of c holds over s.
+func (s *Settings) lay(c source, data []byte) []Problem {
 	root, err := parse(data)
 	if err != nil {
 		return []Problem{{File: c.file, Text: fmt.Sprintf("%v; the whole file is left out", err)}}

@@ -352,10 +352,10 @@ func FuzzConfig(f *testing.F) {
 		`{"providers":{"":{"options":{"a":[{}]}}},"mcp":{"servers":{"a":{"env":{"b":1}}}}}`, "{\"\xff\":1}", `{"a":1,"a":2}`, `{"extensions":{"paths":["~","\u0000",""]}}`} {
 		f.Add([]byte(seed))
 	}
+	h := Home(f.TempDir())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h := Home(t.TempDir())
-		put(t, string(h), "config.json", string(data))
-		s, problems := Load(h, "", false, "")
+		s := defaults(h)
+		problems := s.lay(source{file: h.ConfigFile()}, data)
 		for _, p := range problems {
 			if p.File != h.ConfigFile() || p.Text == "" || strings.ContainsAny(p.String(), "\n\r") {
 				t.Errorf("a problem does not name its file in one line: %q", p.String())
