@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	fastjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The rules of the codec are:
@@ -40,8 +43,8 @@ func EncodeEvent(e Event) ([]byte, error) {
 // JSON object at all is Unknown with {"type":"damaged"} for its Raw, which is always JSON.
 func DecodeEvent(line []byte) Event {
 	var w wireEvent
-	if json.Unmarshal(line, &w) == nil {
-		if e := w.event(line); e != nil {
+	if decode(line, &w) {
+		if e := w.event(); e != nil {
 			return e
 		}
 	}
@@ -51,14 +54,14 @@ func DecodeEvent(line []byte) Event {
 // decodeOdd is DecodeEvent for a line that holds something unexpected, maybe in one part only.
 func decodeOdd(line []byte) Event {
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' || !json.Valid(line) {
+	if !isObject(line) {
 		return Unknown{Raw: json.RawMessage(damagedRaw)}
 	}
 	var w struct {
 		wireEvent
 		Content []json.RawMessage `json:"content"` // hides wireEvent's, which takes known parts only
 	}
-	if json.Unmarshal(line, &w) == nil {
+	if decode(line, &w) {
 		parts := make([]Part, len(w.Content))
 		for i, raw := range w.Content {
 			parts[i] = decodePart(raw)
@@ -75,6 +78,18 @@ func decodeOdd(line []byte) Event {
 
 // damagedRaw stands for a line that cannot be read, so that positions of later events stay.
 const damagedRaw = `{"type":"damaged"}`
+
+// decode fills into from JSON and says whether that fits. Loading a session is mostly this, and
+// the package used takes half the time that encoding/json does; the transport needs it anyway.
+func decode(line []byte, into any) bool {
+	return fastjson.Unmarshal(line, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) == nil
+}
+
+// isObject says whether line, without space around it, is a JSON object.
+func isObject(line []byte) bool {
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	return len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid(lenient...)
+}
 
 // oneLine makes sure that no reader can split line: JSON allows newlines between tokens and raw
 // line separators in strings.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -222,16 +221,9 @@ func backward(r io.ReaderAt, size int64) iter.Seq2[int64, []byte] {
 	}
 }
 
-// parseIndexLine returns the Info a line of the index holds.
-func parseIndexLine(line []byte) (Info, error) {
-	var i Info
-	if err := json.Unmarshal(line, &i); err != nil {
-		return Info{}, fmt.Errorf("reading the index of sessions: %w", err)
-	}
-	if !validID(i.ID) {
-		return Info{}, fmt.Errorf("reading the index of sessions: %q is no id", i.ID)
-	}
-	return i, nil
+// parseIndexLine returns the Info a line of the index holds; ok is false when it is damaged.
+func parseIndexLine(line []byte) (i Info, ok bool) {
+	return i, decode(line, &i) && validID(i.ID)
 }
 
 // exists returns when session id was last written to; ok is false when its file is gone.

@@ -1,9 +1,6 @@
 package session
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "bytes"
 
 // A kind is what is known of a line without decoding it: enough to find the title, the mode, the
 // selection and the last compaction of a long session while most of it stays on disk.
@@ -96,10 +93,10 @@ func kindWhole(line []byte) kind {
 		Type string `json:"type"`
 	}
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' || !json.Valid(line) {
+	if !isObject(line) {
 		return kindDamaged
 	}
-	if json.Unmarshal(line, &w) != nil {
+	if !decode(line, &w) {
 		return kindUnknown
 	}
 	k, known := kinds[w.Type]

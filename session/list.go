@@ -82,12 +82,8 @@ func listIndex(dir string, q Query, after cursor) (p Page, ok bool) {
 	ok = true
 	lines := func(yield func(int64, Info) bool) {
 		for at, line := range backward(f, info.Size()) {
-			i, err := parseIndexLine(line)
-			if err != nil {
-				ok = false
-				return
-			}
-			if !yield(at, i) {
+			i, sound := parseIndexLine(line)
+			if ok = ok && sound; !sound || !yield(at, i) {
 				return
 			}
 		}

@@ -161,7 +161,7 @@ func readPartial(path string) (records []partialRecord, size int64, err error) {
 	}
 	for line := range bytes.Lines(data) {
 		var r partialRecord
-		if json.Unmarshal(line, &r) == nil {
+		if decode(line, &r) {
 			records = append(records, r)
 		}
 	}

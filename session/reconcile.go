@@ -47,12 +47,11 @@ func readIndex(dir string) (known map[string]Info, sound bool) {
 			continue
 		}
 		first = false
-		i, err := parseIndexLine(line)
-		if err != nil {
+		if i, ok := parseIndexLine(line); ok {
+			known[i.ID] = i
+		} else {
 			sound = false
-			continue
 		}
-		known[i.ID] = i
 	}
 	return known, sound
 }

@@ -98,7 +98,7 @@ type wireEvent struct {
 }
 
 // event returns what w holds; nil when that is no known event, or has a part that is not known.
-func (w *wireEvent) event(line []byte) Event {
+func (w *wireEvent) event() Event {
 	switch w.Type {
 	case "user", "assistant":
 		parts := make([]Part, len(w.Content))

@@ -156,7 +156,7 @@ func (w *wirePart) part() Part {
 // decodePart returns the part that raw holds, UnknownPart where that is none this version knows.
 func decodePart(raw json.RawMessage) Part {
 	var w wirePart
-	if json.Unmarshal(raw, &w) == nil {
+	if decode(raw, &w) {
 		if p := w.part(); p != nil {
 			return p
 		}
