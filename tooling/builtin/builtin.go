@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nimlet/session"
@@ -56,7 +57,7 @@ type Skill struct {
 
 // Tools returns the built-in tools, in the order in which models are told of them.
 func Tools(c Config) []tooling.Tool {
-	return []tooling.Tool{read{c}, edit{c}, write{c}, readSkill{c}}
+	return []tooling.Tool{read{c}, newGrep(c), glob{c}, edit{c}, write{c}, readSkill{c}}
 }
 
 // decode reads the arguments of call into T. They have passed the schema when a tool runs, but
@@ -86,28 +87,31 @@ func answer(ctx context.Context, r session.Result, err error) (session.Result, e
 	return r, nil
 }
 
-// unsavedNote is the line a result of a tool that sees only the disk begins with: the files
+// unsavedNote is the line that a result of a tool that sees only the disk begins with: the files
 // whose text in the editor is another. It is "" when there are none, else ends in a newline.
-func (c Config) unsavedNote() string { return c.unsavedBelow("") }
+func (c Config) unsavedNote() string { return c.unsavedIn([]Place{{}}) }
 
-// unsavedBelow is unsavedNote for the files in or below dir, an absolute path as Place.Name has
-// it; "" means the whole workspace.
-func (c Config) unsavedBelow(dir string) string {
+// unsavedIn is unsavedNote for the files that are, or lie below, one of places.
+func (c Config) unsavedIn(places []Place) string {
 	if c.Buffers == nil {
 		return ""
 	}
 	var names []string
 	for _, path := range c.Buffers.Dirty() {
-		place, err := c.Workspace.Resolve(path, ForReading)
-		if err != nil {
-			continue
-		}
-		if _, below := within(dir, place.Name); dir == "" || below {
-			names = append(names, place.Short)
+		file, err := c.Workspace.Resolve(path, ForReading)
+		if err == nil && slices.ContainsFunc(places, file.below) {
+			names = append(names, file.Short)
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
+	slices.Sort(names)
 	return "not saved in the editor: " + strings.Join(names, ", ") + "\n"
+}
+
+// below reports whether p is dir or lies below it; everything lies below the zero Place.
+func (p Place) below(dir Place) bool {
+	_, below := within(dir.Path, p.Path)
+	return below
 }
