@@ -1,0 +1,102 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// blockedLimit is how long an output that takes nothing may hold up whoever has stopped waiting for it.
+const blockedLimit = 500 * time.Millisecond
+
+var errBlocked = errors.New("the peer does not read what it is sent")
+
+// A writer is the one goroutine that writes to the peer, a message a Write. Only it is ever inside a
+// system call that may block for good, so everyone else can give up: when their context ends, when
+// the connection is ending, at once when the output is broken.
+type writer struct {
+	out    io.Writer
+	frames chan frame
+	ending <-chan struct{} // closed when the connection is to end
+	broken func(error)     // called once, with the first error of a Write
+
+	once sync.Once
+	err  error         // why it died; set before dead is closed
+	dead chan struct{} // closed when nothing will be written any more
+	idle chan struct{} // closed when run has returned
+}
+
+// A frame is a message with its framing, and where to tell that it was written. The writer owns buf.
+type frame struct {
+	buf  []byte
+	done chan error // buffered, so that nobody has to be there to hear
+}
+
+func newWriter(out io.Writer, ending <-chan struct{}, broken func(error)) *writer {
+	return &writer{
+		out: out, ending: ending, broken: broken,
+		frames: make(chan frame), dead: make(chan struct{}), idle: make(chan struct{}),
+	}
+}
+
+func (w *writer) run() {
+	defer close(w.idle)
+	for {
+		select {
+		case f := <-w.frames:
+			n, err := w.out.Write(f.buf)
+			if err == nil && n < len(f.buf) {
+				err = io.ErrShortWrite
+			}
+			if err != nil {
+				w.die(fmt.Errorf("writing to the peer: %w", err))
+				err = w.err
+			}
+			f.done <- err
+		case <-w.dead:
+			return
+		}
+	}
+}
+
+// die ends all writing. The first cause stands; nil means that the connection was closed in order.
+func (w *writer) die(cause error) {
+	w.once.Do(func() {
+		w.err = ErrClosed
+		if cause != nil {
+			w.err = fmt.Errorf("%w: %w", ErrClosed, cause)
+			w.broken(cause)
+		}
+		close(w.dead)
+	})
+}
+
+// write returns when buf has been written. A context that ends, or a connection, does not keep a
+// message back that the output would take; it limits the wait for one that blocks.
+func (w *writer) write(ctx context.Context, buf []byte) error {
+	f := frame{buf, make(chan error, 1)}
+	frames, cancelled, ending := w.frames, ctx.Done(), w.ending
+	var late <-chan time.Time
+	for {
+		select {
+		case <-w.dead:
+			return w.err
+		case frames <- f:
+			frames = nil
+		case err := <-f.done:
+			return err
+		case <-cancelled:
+			cancelled, late = nil, time.After(blockedLimit)
+		case <-ending:
+			ending, late = nil, time.After(blockedLimit)
+		case <-late:
+			if ending == nil {
+				w.die(errBlocked)
+			}
+			return fmt.Errorf("writing to the peer: %w", errBlocked)
+		}
+	}
+}
