@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,17 +271,20 @@ func (f *filler) unknown(m member, key string, known []string) {
 	f.warn(m.node, join(key, m.name), text)
 }
 
-var plainName = regexp.MustCompile(`^[\w-]{1,60}$`)
-
 // join returns the dotted key of name below key. A name that would blur it is quoted.
 func join(key, name string) string {
-	if !plainName.MatchString(name) {
+	if !isPlain(name) {
 		name = clip(strconv.Quote(name))
 	}
 	if key == "" {
 		return name
 	}
 	return key + "." + name
+}
+
+func isPlain(name string) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return name != "" && len(name) <= 60 && strings.Trim(name, plain) == ""
 }
 
 func alternatives(values []string) string {
