@@ -68,7 +68,7 @@ func (c *Conn) called(async context.Context, id jsonrpc2.ID, req Request) (any, 
 	if err != nil {
 		return nil, wireError(ctx, err)
 	}
-	raw, err := encode(value)
+	raw, err := encode(c.later(id, value))
 	if err != nil {
 		return nil, jsonrpc2.Errorf(CodeInternal, "encoding the answer to %s: %v", req.Method, err)
 	}

@@ -71,10 +71,13 @@ func (s *stream) refuse(r *refusal) {
 
 // Write sends one message.
 func (s *stream) Write(ctx context.Context, msg jsonrpc2.Message) (int64, error) {
-	if _, ours := ctx.(outgoing); !ours {
-		defer s.c.owed.done()
+	_, ours := ctx.(outgoing)
+	err := s.send(ctx, msg)
+	if !ours {
+		s.c.answered(msg, err == nil)
+		s.c.owed.done()
 	}
-	return 0, s.send(ctx, msg)
+	return 0, err
 }
 
 func (s *stream) send(ctx context.Context, msg jsonrpc2.Message) error {
