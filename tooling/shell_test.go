@@ -446,18 +446,18 @@ func TestJudgeShell(t *testing.T) {
 
 func TestJudgeShellOfSeveralLines(t *testing.T) {
 	for command, dangerous := range map[string]bool{
-		"ls\nls":                            false,
-		"cat <<E\n$(rm x)\nE":               true,
-		"cat <<'E'\n$(rm x)\nE":             false,
-		"bash <<E\nls\nE":                   true,
-		"cat <<E | sh\nls\nE":               true,
-		"r\\\nm x":                          true,
-		"ls # no\nrm x":                     true,
-		"echo 'a\nrm x'":                    false,
-		"sh -c 'ls\nrm x'":                  true,
-		"ls\x00":                            false,
-		"ls\rrm x":                          false,
-		"ls \u202e":                         false,
+		"ls\nls":                             false,
+		"cat <<E\n$(rm x)\nE":                true,
+		"cat <<'E'\n$(rm x)\nE":              false,
+		"bash <<E\nls\nE":                    true,
+		"cat <<E | sh\nls\nE":                true,
+		"r\\\nm x":                           true,
+		"ls # no\nrm x":                      true,
+		"echo 'a\nrm x'":                     false,
+		"sh -c 'ls\nrm x'":                   true,
+		"ls\x00":                             false,
+		"ls\rrm x":                           false,
+		"ls \u202e":                          false,
 		"echo " + strings.Repeat("x", 17000): false,
 	} {
 		reason, got := JudgeShell(command)

@@ -1,0 +1,195 @@
+package tooling
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// children is what the kernel knows of this whole process, and so cannot belong to less: it is
+// the parent of every leader and adopts the orphans of their trees.
+var children = struct {
+	adopt   func() error // makes nimlet the parent of orphans, once
+	mu      sync.Mutex   // held while a child is started and while zombies are reaped
+	leaders map[int]bool // children that somebody waits for
+}{
+	adopt:   sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }),
+	leaders: map[int]bool{},
+}
+
+// startTree starts cmd. The kernel sends the signal for a parent's death when the thread that
+// started the child ends, so that thread is kept: it is the one that waits for the child.
+func startTree(cmd *exec.Cmd, token string) (*tree, error) {
+	if err := children.adopt(); err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
+	type outcome struct {
+		t   *tree
+		err error
+	}
+	started := make(chan outcome)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		t, err := beginKnown(cmd, token)
+		started <- outcome{t, err}
+		if err == nil {
+			t.await()
+		}
+	}()
+	o := <-started
+	return o.t, o.err
+}
+
+// beginKnown starts cmd and notes its leader before anybody can take it for an orphan.
+func beginKnown(cmd *exec.Cmd, token string) (*tree, error) {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	t, err := begin(cmd, token)
+	if err == nil {
+		children.leaders[t.leader] = true
+	}
+	return t, err
+}
+
+// release forgets the leader, which was reaped, and reaps the orphans that have ended.
+func (t *tree) release() {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	delete(children.leaders, t.leader)
+	own := unix.Getpgrp()
+	for _, pid := range childrenOf(os.Getpid()) {
+		s, ok := statOf(pid)
+		if ok && s.zombie && s.group != own && !children.leaders[pid] {
+			var status unix.WaitStatus
+			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil) // by number: others wait for their own
+		}
+	}
+}
+
+// awaitExit returns when the child has ended, and leaves it to be reaped: until then its number
+// is not given to another.
+func awaitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// members returns the live processes of the tree: those below the leader, and those below the
+// orphans that are of its group or bear its mark.
+func (t *tree) members() []member {
+	roots := []int{t.leader}
+	for _, pid := range childrenOf(os.Getpid()) {
+		if s, ok := statOf(pid); ok && pid != t.leader && !s.zombie && (s.group == t.leader || t.marks(pid)) {
+			roots = append(roots, pid)
+		}
+	}
+	var members []member
+	seen := map[int]bool{}
+	for len(roots) > 0 {
+		pid := roots[0]
+		roots = roots[1:]
+		if seen[pid] {
+			continue
+		}
+		seen[pid] = true
+		if s, ok := statOf(pid); ok && !s.zombie {
+			members = append(members, member{pid, s.name})
+			roots = append(roots, childrenOf(pid)...)
+		}
+	}
+	return members
+}
+
+// marks reports whether the tree's token stands in the environment of a process.
+func (t *tree) marks(pid int) bool {
+	env, err := os.ReadFile(procFile(pid, "environ"))
+	return err == nil && bytes.Contains(env, []byte(t.token))
+}
+
+func procFile(pid int, name string) string {
+	return "/proc/" + strconv.Itoa(pid) + "/" + name
+}
+
+// childrenOf returns the children of all threads of a process.
+func childrenOf(pid int) (pids []int) {
+	files, err := filepath.Glob(procFile(pid, "task/*/children"))
+	if err != nil {
+		return nil
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// A stat is a little of what /proc/PID/stat tells.
+type stat struct {
+	name   string
+	zombie bool
+	group  int
+}
+
+func statOf(pid int) (s stat, ok bool) {
+	text, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return stat{}, false
+	}
+	// The name stands in parentheses and may hold some itself.
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return stat{}, false
+	}
+	fields := strings.Fields(string(text[end+1:])) // state, parent, group, …
+	if len(fields) < 3 {
+		return stat{}, false
+	}
+	group, err := strconv.Atoi(fields[2])
+	return stat{name: string(text[open+1 : end]), zombie: fields[0] == "Z" || fields[0] == "X", group: group}, err == nil
+}
+
+// awaitGone returns when all members have ended, or after the time given.
+func awaitGone(members []member, limit time.Duration) {
+	deadline := time.Now().Add(limit)
+	for _, m := range members {
+		fd, err := unix.PidfdOpen(m.pid, 0)
+		if err != nil {
+			continue // it has ended
+		}
+		awaitReadable(fd, deadline)
+		unix.Close(fd)
+	}
+}
+
+// awaitReadable returns when fd is readable, as one for a process is once that has ended.
+func awaitReadable(fd int, deadline time.Time) {
+	for {
+		left := time.Until(deadline).Milliseconds()
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(left, 0)))
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
