@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,7 @@ func (c *checker) check(input json.RawMessage) error {
 		return err
 	}
 	lines := violations(v, nil)
+	slices.Sort(lines) // the library visits properties in no order
 	if more := len(lines) - maxViolations; more > 0 {
 		lines = append(lines[:maxViolations], fmt.Sprintf("and %d more", more))
 	}
@@ -106,10 +108,8 @@ func numbersFit(path string, value any) error {
 func violations(v *jsonschema.ValidationError, lines []string) []string {
 	if len(v.Causes) == 0 {
 		line := where(v.InstanceLocation) + ": " + v.Message
-		for _, seen := range lines {
-			if seen == line {
-				return lines
-			}
+		if slices.Contains(lines, line) {
+			return lines
 		}
 		return append(lines, line)
 	}
