@@ -1,0 +1,73 @@
+package headless
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+
+	"nimlet/agent/config"
+	"nimlet/server"
+)
+
+// Flags are those that serving an editor and running a prompt share.
+type Flags struct {
+	tools     []string
+	allow     []string
+	yolo      bool
+	noSession bool
+	approve   bool
+	noApprove bool
+	config    string
+	log       string
+	logLevel  string
+}
+
+// Register adds the flags to a command's own. One command is called in a process, so several may
+// register the same Flags.
+func (f *Flags) Register(c *cobra.Command) {
+	set := c.Flags()
+	set.StringSliceVar(&f.tools, "tools", nil, "offer only these `tools`, with commas between them; \"none\" offers none")
+	set.StringArrayVar(&f.allow, "allow", nil, "allow what this `key` covers without asking, such as \"bash:go test ./...\" (repeatable)")
+	set.BoolVar(&f.yolo, "yolo", false, "allow everything without asking, dangerous commands included")
+	set.BoolVar(&f.noSession, "no-session", false, "keep the conversation in memory only")
+	set.BoolVar(&f.approve, "approve", false, "trust the folder's own settings, permissions and skills in this run")
+	set.BoolVar(&f.noApprove, "no-approve", false, "leave them out in this run, trusted or not")
+	c.MarkFlagsMutuallyExclusive("approve", "no-approve")
+	f.registerFiles(set)
+}
+
+// registerFiles adds those that say which files are read and written.
+func (f *Flags) registerFiles(set *pflag.FlagSet) {
+	set.StringVar(&f.config, "config", "", "read settings from this `file` too; they win over all others")
+	set.StringVar(&f.log, "log", "", "append the log to this `file`, as JSON")
+	set.StringVar(&f.logLevel, "log-level", "", "log this `level` and above: debug, info, warn or error")
+}
+
+// Options makes of the flags what a server is started with. The log goes to standard error too, from
+// the level quiet upwards unless --log-level says otherwise; end closes the log.
+func (f *Flags) Options(c *cobra.Command, quiet zapcore.Level) (o server.Options, end func(), err error) {
+	home, err := config.FindHome(os.Getenv)
+	if err != nil {
+		return server.Options{}, nil, err
+	}
+	log, end, err := f.openLog(quiet)
+	if err != nil {
+		return server.Options{}, nil, err
+	}
+	o = server.Options{
+		Version: Version(), Home: home, UserHome: config.UserHome(os.Getenv), ConfigFile: f.config,
+		Allow: f.allow, Yolo: f.yolo, NoSession: f.noSession, Environ: os.Environ(), Logger: log,
+	}
+	if c.Flags().Changed("tools") {
+		o.Tools = []string{}
+		if len(f.tools) != 1 || f.tools[0] != "none" {
+			o.Tools = append(o.Tools, f.tools...)
+		}
+	}
+	if f.approve || f.noApprove {
+		o.Trust = &f.approve
+	}
+	return o, end, nil
+}
