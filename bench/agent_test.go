@@ -91,6 +91,11 @@ func (a *agent) newSession() {
 	a.id = session.SessionID
 }
 
+func (a *agent) closeSession() {
+	a.t.Helper()
+	a.call("session/close", map[string]any{"sessionId": a.id}, nil)
+}
+
 // prompt sends text and returns what the agent said, all chunks joined.
 func (a *agent) prompt(text string) string {
 	a.t.Helper()
