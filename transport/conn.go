@@ -58,7 +58,7 @@ func newConn(ctx context.Context, in io.Reader, out io.Writer, o Options, newHan
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.heard, c.hangUp = context.WithCancel(c.ctx)
-	c.in = &input{src: in}
+	c.in = &input{src: in, max: maxMessage}
 	c.out = newWriter(out, c.ctx.Done(), c.cancel)
 	c.rpc = jsonrpc2.NewConn(&stream{c: c, in: c.in})
 	if o.Dialect != 0 {

@@ -55,6 +55,9 @@ func (c *Conn) finish() error {
 		stuck = fmt.Errorf("handlers ignore that the connection ended: %s", c.activeMethods())
 	}
 	c.out.die(nil)
+	if errors.Is(cause, io.EOF) && c.out.why != nil {
+		cause = c.out.why
+	}
 	c.hangUp()
 	c.closeStreams()
 	switch {

@@ -26,7 +26,7 @@ func (h *headers) next() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > maxMessage {
+	if n > uint64(h.in.max) {
 		return nil, h.discard(n)
 	}
 	return h.body(int(n))
@@ -101,7 +101,7 @@ func (h *headers) body(n int) ([]byte, error) {
 
 // discard reads past a body that is too long, up to its end or the next header.
 func (h *headers) discard(n uint64) error {
-	refused := tooLong(jsonrpc2.ID{})
+	refused := tooLong(jsonrpc2.ID{}, h.in.max)
 	for {
 		p := h.in.pending()
 		if uint64(len(p)) > n {

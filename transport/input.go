@@ -18,6 +18,7 @@ type input struct {
 	buf   []byte
 	start int   // buf[start:] is pending
 	err   error // what ended src; told after the last byte
+	max   int   // bytes of the longest message; longer ones are read past
 }
 
 func (i *input) pending() []byte { return i.buf[i.start:] }

@@ -22,10 +22,13 @@ func (l lines) next() ([]byte, error) {
 	seen := 0
 	for {
 		if i := bytes.IndexByte(l.in.pending()[seen:], '\n'); i >= 0 {
-			return l.in.take(seen + i + 1), nil
+			line := l.in.take(seen + i + 1)
+			if len(line) > l.in.max {
+				return nil, tooLong(leadingID(line), l.in.max)
+			}
+			return line, nil
 		}
-		seen = len(l.in.pending())
-		if seen > maxMessage {
+		if seen = len(l.in.pending()); seen > l.in.max {
 			return nil, l.discard()
 		}
 		if err := l.in.fill(); err != nil {
@@ -39,7 +42,7 @@ func (l lines) next() ([]byte, error) {
 
 // discard reads past a line that is too long, without keeping it.
 func (l lines) discard() error {
-	refused := tooLong(leadingID(l.in.pending()))
+	refused := tooLong(leadingID(l.in.pending()), l.in.max)
 	for {
 		p := l.in.pending()
 		if i := bytes.IndexByte(p, '\n'); i >= 0 {
@@ -53,8 +56,8 @@ func (l lines) discard() error {
 	}
 }
 
-func tooLong(id jsonrpc2.ID) *refusal {
-	return refuse(id, CodeInvalidRequest, "message is longer than %d MiB; it was not read", maxMessage>>20)
+func tooLong(id jsonrpc2.ID, limit int) *refusal {
+	return refuse(id, CodeInvalidRequest, "message is longer than %d bytes; it was not read", limit)
 }
 
 // leadingID finds the id of a message of which only the beginning is known, so that the peer's call

@@ -58,11 +58,12 @@ func playHandler(c *Conn) Handler {
 			return func() (any, error) { select {} }
 		case "flood":
 			return func() (any, error) {
-				for {
+				for ctx.Err() == nil {
 					if err := c.Notify(ctx, "more", strings.Repeat("x", 1000)); err != nil {
 						return nil, err
 					}
 				}
+				return nil, ctx.Err()
 			}
 		case "pollute":
 			return func() (any, error) { return map[string]any{"ignored": pollute()}, nil }

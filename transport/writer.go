@@ -24,7 +24,8 @@ type writer struct {
 	broken func(error)     // called once, with the first error of a Write
 
 	once sync.Once
-	err  error         // why it died; set before dead is closed
+	err  error         // what writing fails with; set before dead is closed
+	why  error         // what broke the output, nil if nothing did; likewise
 	dead chan struct{} // closed when nothing will be written any more
 	idle chan struct{} // closed when run has returned
 }
@@ -65,7 +66,7 @@ func (w *writer) run() {
 // die ends all writing. The first cause stands; nil means that the connection was closed in order.
 func (w *writer) die(cause error) {
 	w.once.Do(func() {
-		w.err = ErrClosed
+		w.err, w.why = ErrClosed, cause
 		if cause != nil {
 			w.err = fmt.Errorf("%w: %w", ErrClosed, cause)
 			w.broken(cause)
