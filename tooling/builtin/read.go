@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -171,8 +172,9 @@ type page struct {
 // scan reads r to its end. It never holds more than one answer.
 func (p *page) scan(ctx context.Context, r io.Reader) error {
 	in := bufio.NewReaderSize(r, 64<<10)
+	buffer := make([]byte, 0, maxLine+2)
 	for {
-		line, size, err := nextLine(in)
+		line, size, err := nextLine(in, buffer)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -188,37 +190,32 @@ func (p *page) scan(ctx context.Context, r io.Reader) error {
 }
 
 // nextLine reads a line and returns its beginning, at most maxLine bytes, and its size in bytes
-// without the line end.
-func nextLine(in *bufio.Reader) (line string, size int, err error) {
-	var kept []byte
-	ended := false
-	for !ended {
+// without the line end. The line is in buffer, which the next one may use again.
+func nextLine(in *bufio.Reader, buffer []byte) (line []byte, size int, err error) {
+	line = buffer[:0]
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
 		var piece []byte
 		piece, err = in.ReadSlice('\n')
-		if len(piece) == 0 && err != nil {
-			break
-		}
 		size += len(piece)
-		kept = append(kept, piece[:min(len(piece), maxLine+2-len(kept))]...)
-		if ended = err == nil; ended {
-			size--
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
-			return "", 0, err
-		}
+		// Two more than are shown: a line end may still be taken off.
+		line = append(line, piece[:min(len(piece), maxLine+2-len(line))]...)
 	}
-	if size == 0 && !ended {
-		return "", 0, err
+	if err != nil && (size == 0 || !errors.Is(err, io.EOF)) {
+		return nil, 0, err
 	}
-	kept = kept[:min(len(kept), size)]
-	if size == len(kept) && strings.HasSuffix(string(kept), "\r") {
-		kept, size = kept[:size-1], size-1
+	whole := size == len(line)
+	if err == nil {
+		size--
 	}
-	return string(kept[:min(len(kept), maxLine)]), size, nil
+	line = line[:min(len(line), size)]
+	if whole && bytes.HasSuffix(line, []byte("\r")) {
+		size--
+	}
+	return line[:min(len(line), size, maxLine)], size, nil
 }
 
 // take adds the line just counted if it is one of those wanted.
-func (p *page) take(line string, size int) {
+func (p *page) take(line []byte, size int) {
 	if p.lines < p.first || p.last > 0 && p.lines > p.last || p.full {
 		return
 	}
@@ -226,8 +223,7 @@ func (p *page) take(line string, size int) {
 		p.full = true
 		return
 	}
-	line = strings.ReplaceAll(strings.ToValidUTF8(line, "\uFFFD"), "\x00", "\uFFFD")
-	fmt.Fprintf(&p.out, "%6d\t%s", p.lines, line)
+	fmt.Fprintf(&p.out, "%6d\t%s", p.lines, printable(line))
 	if size > maxLine {
 		fmt.Fprintf(&p.out, " [… %d more bytes in this line]", size-maxLine)
 	}

@@ -120,6 +120,7 @@ func (q query) ripgrepArgs(pattern string, p Place) []string {
 // readMatches adds the lines of out, "path NUL number colon text", until there are maxSorted.
 func (q query) readMatches(out io.Reader, found *matches) (read int, err error) {
 	in := bufio.NewReaderSize(out, 64<<10)
+	buffer := make([]byte, 0, maxLine+2)
 	for read < maxSorted {
 		head, err := in.ReadSlice(0)
 		if errors.Is(err, io.EOF) {
@@ -137,13 +138,13 @@ func (q query) readMatches(out io.Reader, found *matches) (read int, err error) 
 		if err != nil {
 			return read, err
 		}
-		text, size, err := nextLine(in)
+		text, size, err := nextLine(in, buffer)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return read, err
 		}
 		if path = strings.ReplaceAll(path, `\`, "/"); q.wants(path) {
 			read++
-			found.add([]match{{path, line, q.clip([]byte(text), size)}})
+			found.add([]match{{path, line, q.clip(text, size)}})
 		}
 	}
 	return read, nil

@@ -3,6 +3,7 @@ package builtin
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -72,7 +73,7 @@ func nearest(lines []string, wanted string) []int {
 	var best []scored
 	pairs := pairsOf(wanted)
 	for i, line := range lines {
-		if s := likeness(pairs, pairsOf(line)); s >= minLikeness {
+		if s := pairs.likeness(line); s >= minLikeness {
 			best = append(best, scored{i, s})
 		}
 	}
@@ -85,30 +86,56 @@ func nearest(lines []string, wanted string) []int {
 	return at
 }
 
-// pairsOf counts the pairs of neighbouring bytes in a line, white space aside.
-func pairsOf(line string) map[[2]byte]int {
-	line = strings.Join(strings.Fields(line[:min(len(line), maxLine)]), "")
-	pairs := make(map[[2]byte]int, len(line))
-	for i := range len(line) - 1 {
-		pairs[[2]byte{line[i], line[i+1]}]++
-	}
-	return pairs
+// A pairs counts the pairs of neighbouring bytes in a line, white space aside.
+type pairs struct {
+	left  [1 << 16]int16 // of each pair; less what likeness has met in the line it is at
+	total int
 }
 
-// likeness is the share of pairs that two lines have in common (Dice's coefficient).
-func likeness(a, b map[[2]byte]int) float64 {
-	total, common := 0, 0
-	for _, n := range a {
-		total += n
+func pairsOf(line string) *pairs {
+	p := &pairs{}
+	for pair := range eachPair(line) {
+		p.left[pair]++
+		p.total++
 	}
-	for pair, n := range b {
-		total += n
-		common += min(n, a[pair])
+	return p
+}
+
+// likeness is the share of pairs that line and the line of p have in common (Dice's coefficient).
+func (p *pairs) likeness(line string) float64 {
+	var met []uint16
+	total := p.total
+	for pair := range eachPair(line) {
+		total++
+		if p.left[pair] > 0 {
+			p.left[pair]--
+			met = append(met, pair)
+		}
+	}
+	for _, pair := range met {
+		p.left[pair]++
 	}
 	if total == 0 {
 		return 0
 	}
-	return 2 * float64(common) / float64(total)
+	return 2 * float64(len(met)) / float64(total)
+}
+
+// eachPair gives the pairs of the beginning of line, as numbers.
+func eachPair(line string) iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		pair, seen := uint16(0), 0
+		for i := range min(len(line), maxLine) {
+			b := line[i]
+			if b == ' ' || b == '\t' || b == '\r' {
+				continue
+			}
+			pair = pair<<8 | uint16(b)
+			if seen++; seen > 1 && !yield(pair) {
+				return
+			}
+		}
+	}
 }
 
 // quoteLines shows n lines from position at as read does, at most ten of them.
