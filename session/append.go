@@ -22,8 +22,7 @@ func (s *Store) Append(events ...Event) error {
 		return nil
 	}
 	if s.dir == "" {
-		s.hold(events)
-		return nil
+		return s.holdAsRead(events)
 	}
 	if err := s.writeLocked(events); err != nil {
 		return fmt.Errorf("appending to session %s: %w", s.header.ID, err)
@@ -49,6 +48,20 @@ func (s *Store) hold(events []Event) {
 		s.unwritten = append(s.unwritten, e)
 		s.noteLocked(e)
 	}
+}
+
+// holdAsRead holds events of a session in memory as a file would give them back.
+func (s *Store) holdAsRead(events []Event) error {
+	read := make([]Event, len(events))
+	for i, e := range events {
+		line, err := EncodeEvent(e)
+		if err != nil {
+			return fmt.Errorf("appending to session %s: %w", s.header.ID, err)
+		}
+		read[i] = DecodeEvent(line)
+	}
+	s.hold(read)
+	return nil
 }
 
 // writeLocked writes the repairs that wait, and events, in one piece.

@@ -40,7 +40,6 @@ func TestADiskThatDoesNotKeepWhatIsWrittenIsSaid(t *testing.T) {
 
 func TestFlushWaitsForAllAppendedAndEndsWithItsContext(t *testing.T) {
 	y := syncer{}
-	y.init()
 	y.appended()
 	begun, end := make(chan struct{}), make(chan struct{})
 	fsyncs := 0
@@ -61,7 +60,7 @@ func TestFlushWaitsForAllAppendedAndEndsWithItsContext(t *testing.T) {
 	}
 	close(end)
 	must(t, y.flush(slow, nil))
-	y.wait.Wait()
+	must(t, y.close(slow))
 	if fsyncs != 2 || y.done != 2 {
 		t.Errorf("%d fsyncs brought %d of 2 appends to the disk", fsyncs, y.done)
 	}

@@ -48,3 +48,18 @@ func FuzzOpen(f *testing.F) {
 		must(t, err)
 	})
 }
+
+// What is read is written so that it reads the same, once what no line may hold is replaced.
+func FuzzDecode(f *testing.F) {
+	for _, c := range codecTable {
+		f.Add([]byte(c.line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		first := DecodeEvent(line)
+		second := DecodeEvent(oneEncoded(t, first))
+		third := DecodeEvent(oneEncoded(t, second))
+		if diff := cmp.Diff(second, third); diff != "" || kindOf(first) != kindOf(second) {
+			t.Errorf("%q was %#v (-second +third):\n%s", line, first, diff)
+		}
+	})
+}

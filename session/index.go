@@ -19,9 +19,8 @@ import (
 //
 //   - line 1 is its header; without one, as when an append had to make the file, it is incomplete;
 //   - every other line is an Info; the last one of an id counts, and later lines are newer;
-//   - a line is written before the session's file is (a crash leaves a line too many, which is
-//     skipped, rather than a session that is not listed), on each message of the user, on each
-//     new name, and when a turn has ended;
+//   - a line is written before each message of the user is (a crash leaves a line too many rather
+//     than a session that is not listed), before each new name, and when a turn has ended;
 //   - the folder's time tells of files that came some other way: it changes with each file made,
 //     removed or renamed. Our own such changes set the index's time to the folder's after
 //     themselves (settled), so an older index means that the folder must be read (reconcile);
@@ -39,7 +38,8 @@ type indexHeader struct {
 // indexState is what a store knows of its line in the index.
 type indexState struct {
 	behind   bool // there was activity since the last line
-	unsynced bool // a line was written since the last fsync
+	entered  bool // a line was written
+	unsynced bool // the first line was, and is not known to be on disk; later ones tell little more
 }
 
 var errIndexBusy = errors.New("the index of sessions is being replaced")
@@ -76,7 +76,8 @@ func (s *Store) enterLocked(title string) {
 	h := s.header
 	line := Info{ID: h.ID, Workspace: h.Workspace, Directories: h.Directories, Title: title, Updated: time.Now().UTC()}
 	if appendIndex(s.dir, line) == nil {
-		s.index.behind, s.index.unsynced = false, true
+		s.index.behind, s.index.unsynced = false, s.index.unsynced || !s.index.entered
+		s.index.entered = true
 	}
 }
 

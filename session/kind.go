@@ -20,9 +20,27 @@ const (
 	kindSelection
 )
 
-var kinds = map[string]kind{
-	"session": kindHeader, "user": kindUser, "assistant": kindAssistant, "tool_result": kindResult,
-	"compaction": kindCompaction, "extension": kindExtension, "name": kindName, "selection": kindSelection,
+// kindNamed returns the kind of an event by its "type".
+func kindNamed(name string) kind {
+	switch name {
+	case "session":
+		return kindHeader
+	case "user":
+		return kindUser
+	case "assistant":
+		return kindAssistant
+	case "tool_result":
+		return kindResult
+	case "compaction":
+		return kindCompaction
+	case "extension":
+		return kindExtension
+	case "name":
+		return kindName
+	case "selection":
+		return kindSelection
+	}
+	return kindUnknown
 }
 
 // kindOf returns the kind that e has as a line.
@@ -71,10 +89,8 @@ func sniff(head []byte) (k kind, sure bool) {
 	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
 		return 0, false
 	}
-	k, known := kinds[string(rest[:end])]
+	k = kindNamed(string(rest[:end]))
 	switch {
-	case !known:
-		return kindUnknown, true
 	case k != kindExtension:
 		return k, true
 	case bytes.HasPrefix(head, markHead):
@@ -99,12 +115,8 @@ func kindWhole(line []byte) kind {
 	if !decode(line, &w) {
 		return kindUnknown
 	}
-	k, known := kinds[w.Type]
-	if !known {
-		return kindUnknown
+	if k := kindNamed(w.Type); k != kindExtension {
+		return k
 	}
-	if k == kindExtension {
-		return kindOf(DecodeEvent(line))
-	}
-	return k
+	return kindOf(DecodeEvent(line))
 }

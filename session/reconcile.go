@@ -82,8 +82,8 @@ func replaceIndex(dir string, all []Info) error {
 	}
 	defer l.Close()
 	lines, _ := readIndex(dir)
-	for id, i := range lines {
-		if _, ok := exists(dir, id); !ok && time.Since(i.Updated) > justNow {
+	for id := range lines {
+		if _, ok := exists(dir, id); !ok {
 			delete(lines, id)
 		}
 	}
@@ -101,9 +101,6 @@ func replaceIndex(dir string, all []Info) error {
 	}
 	return writeIndex(dir, text.Bytes())
 }
-
-// justNow is how long a line may be without its session's file: it is written first.
-const justNow = time.Minute
 
 // writeIndex puts a new index in the place of the old one, as new as its folder.
 func writeIndex(dir string, lines []byte) error {

@@ -86,9 +86,7 @@ func fresh(h Header) Header {
 }
 
 func newStore(dir string, h Header) *Store {
-	s := &Store{dir: dir, header: h}
-	s.sync.init()
-	return s
+	return &Store{dir: dir, header: h}
 }
 
 // Open opens session id in dir to go on with it. It returns ErrNotFound when there is none and a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 )
 
@@ -16,11 +15,10 @@ type syncer struct {
 	done    uint64        // of these on disk
 	running bool          // the goroutine is
 	ended   chan struct{} // closed when it ends
+	closed  bool          // no goroutine begins any more
 	err     error         // the first; after it nothing is known of what the disk holds
 	wait    sync.WaitGroup
 }
-
-func (y *syncer) init() { y.ended = make(chan struct{}) }
 
 func (y *syncer) appended() {
 	y.mu.Lock()
@@ -40,7 +38,7 @@ func (y *syncer) failure() error {
 func (y *syncer) start(fsync func() error) <-chan struct{} {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if !y.running {
+	if !y.running && !y.closed {
 		y.running, y.ended = true, make(chan struct{})
 		y.wait.Go(func() { y.run(fsync) })
 	}
@@ -93,6 +91,16 @@ func (y *syncer) flush(fsync func() error, cancelled <-chan struct{}) error {
 			return context.Canceled
 		}
 	}
+}
+
+// close brings the rest to the disk and returns when no goroutine runs, nor will.
+func (y *syncer) close(fsync func() error) error {
+	err := y.flush(fsync, nil)
+	y.mu.Lock()
+	y.closed = true
+	y.mu.Unlock()
+	y.wait.Wait()
+	return err
 }
 
 // Sync starts to bring what was appended to the disk and returns at once.
@@ -151,13 +159,8 @@ func (s *Store) Close() error {
 		s.refreshLocked()
 	}
 	s.mu.Unlock()
-	var errs []error
-	if s.file != nil && !s.readonly {
-		errs = append(errs, s.sync.flush(s.fsync, nil))
-	}
-	s.sync.wait.Wait()
-	errs = append(errs, settled(s.dir, s.closeFiles))
-	if err := errors.Join(errs...); err != nil {
+	err := s.sync.close(s.fsync)
+	if err := errors.Join(err, settled(s.dir, s.closeFiles)); err != nil {
 		return fmt.Errorf("closing session %s: %w", s.header.ID, err)
 	}
 	return nil
@@ -170,9 +173,6 @@ func (s *Store) closeFiles() error {
 	errs = append(errs, s.partial.close())
 	if s.file != nil {
 		errs = append(errs, s.file.Close())
-		if s.end == 0 && !s.readonly && s.lock != nil && len(s.entries) == 0 {
-			errs = append(errs, os.Remove(s.Path())) // the first write failed: leave no empty session
-		}
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())
