@@ -39,7 +39,7 @@ func guess(in *input) (Dialect, error) {
 	for {
 		skipBlank(in)
 		p := in.pending()
-		word := bytes.ToLower(p[:min(len(p), len(header))])
+		word := lower(p[:min(len(p), len(header))])
 		switch {
 		case len(p) > 0 && p[0] == '{':
 			return ACP, nil

@@ -110,12 +110,12 @@ func FuzzContentLength(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, params string, off int) {
 		if !json.Valid([]byte(params)) {
-			t.Skip("not the input this is about")
+			return // not what this is about
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"nope","params":` + params + "}"
 		wire := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+off, body)
 		answers := converse(t, LSP, []byte(wire), frameText(LSP, last))
-		if !answered(answers) || len(answers) != 2 {
+		if !answered(answers) || len(answers) < 2 {
 			t.Fatalf("after %q: %v", wire, answers)
 		}
 	})

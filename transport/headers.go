@@ -41,7 +41,7 @@ func (h *headers) length() (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		at := bytes.LastIndex(bytes.ToLower(line), []byte(lengthHeader))
+		at := bytes.LastIndex(lower(line), []byte(lengthHeader))
 		switch {
 		case at >= 0:
 			value := bytes.TrimSpace(line[at+len(lengthHeader):])
@@ -135,7 +135,7 @@ func findHeader(b []byte, from int) int {
 		end := from + i
 		start := max(0, end-headerReach)
 		start += bytes.LastIndexAny(b[start:end], "\"\n") + 1
-		line := bytes.ToLower(b[start:end])
+		line := lower(b[start:end])
 		for _, name := range []string{"content-type:", lengthHeader} {
 			if at := bytes.Index(line, []byte(name)); at >= 0 {
 				return start + at
@@ -157,4 +157,15 @@ func messageEnd(b []byte) int {
 		return len(b)
 	}
 	return int(d.InputOffset())
+}
+
+// lower maps A-Z alone. bytes.ToLower would also mend bad UTF-8, and so move what follows it.
+func lower(b []byte) []byte {
+	l := bytes.Clone(b)
+	for i, c := range l {
+		if 'A' <= c && c <= 'Z' {
+			l[i] = c + 'a' - 'A'
+		}
+	}
+	return l
 }

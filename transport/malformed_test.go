@@ -133,6 +133,7 @@ func TestBrokenFramingCostsNoOtherMessage(t *testing.T) {
 		{"twice", LSP, "Content-Length: 3\r\nContent-Length: 55\r\n\r\n" + body, []string{`2 ok ["x"]`}},
 		{"pretty-printed", LSP, frameText(LSP, "{\r\n \"jsonrpc\": \"2.0\",\r\n \"id\": 2,\r\n \"method\": \"echo\"\r\n}"), []string{"2 ok null"}},
 		{"a header in a string", LSP, frameText(LSP, `{"jsonrpc":"2.0","id":2,"method":"echo","params":["Content-Length: 5\r\n\r\n"]}`), []string{`2 ok ["Content-Length: 5\r\n\r\n"]`}},
+		{"bad UTF-8 before a header", LSP, "Content-Length: 30\r\n\r\n" + strings.Replace(long, "0123456789", "\xff\xff\xff\xff\xff\xff\xff\xff", 1), []string{"null -32700"}},
 		{"length in characters", LSP, "Content-Length: 57\r\n\r\n" + strings.Replace(long, "0123456789", "éé", 1), []string{"null -32700"}},
 	}
 	for _, tt := range tests {
