@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -89,30 +88,45 @@ func awaitExit(pid int) {
 	}
 }
 
-// members returns the live processes of the tree: those below the leader, and those below the
-// orphans that are of its group or bear its mark.
+// members returns the live processes of the tree. One look can miss a process whose parent ends
+// meanwhile; where there was no such parent, one is enough.
 func (t *tree) members() []member {
-	roots := []int{t.leader}
+	members, ended := t.look()
+	if len(members) == 0 && ended {
+		members, _ = t.look()
+	}
+	return members
+}
+
+// look walks down from the leader and from the orphans that are of its group or bear its mark.
+// ended says that it met one that has ended.
+func (t *tree) look() (members []member, ended bool) {
+	queue := []int{t.leader}
 	for _, pid := range childrenOf(os.Getpid()) {
-		if s, ok := statOf(pid); ok && pid != t.leader && !s.zombie && (s.group == t.leader || t.marks(pid)) {
-			roots = append(roots, pid)
+		if pid == t.leader {
+			continue
+		}
+		s, ok := statOf(pid)
+		ended = ended || !ok || s.zombie
+		if ok && (s.group == t.leader || t.marks(pid)) {
+			queue = append(queue, pid)
 		}
 	}
-	var members []member
-	seen := map[int]bool{}
-	for len(roots) > 0 {
-		pid := roots[0]
-		roots = roots[1:]
+	for seen := map[int]bool{}; len(queue) > 0; queue = queue[1:] {
+		pid := queue[0]
 		if seen[pid] {
 			continue
 		}
 		seen[pid] = true
-		if s, ok := statOf(pid); ok && !s.zombie {
-			members = append(members, member{pid, s.name})
-			roots = append(roots, childrenOf(pid)...)
+		s, ok := statOf(pid)
+		if !ok || s.zombie {
+			ended = ended || pid != t.leader
+			continue
 		}
+		members = append(members, member{pid, s.name})
+		queue = append(queue, childrenOf(pid)...)
 	}
-	return members
+	return members, ended
 }
 
 // marks reports whether the tree's token stands in the environment of a process.
@@ -127,16 +141,18 @@ func procFile(pid int, name string) string {
 
 // childrenOf returns the children of all threads of a process.
 func childrenOf(pid int) (pids []int) {
-	files, err := filepath.Glob(procFile(pid, "task/*/children"))
+	tasks, err := os.Open(procFile(pid, "task"))
 	if err != nil {
-		return nil
+		return nil // the process has ended
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	defer tasks.Close()
+	threads, _ := tasks.Readdirnames(-1) // likewise
+	for _, thread := range threads {
+		text, err := os.ReadFile(procFile(pid, "task/"+thread+"/children"))
 		if err != nil {
 			continue // the thread has ended
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				pids = append(pids, child)
 			}

@@ -46,9 +46,6 @@ func (t *tree) end(grace time.Duration) (left []string, err error) {
 	for {
 		members = t.members()
 		if len(members) == 0 {
-			members = t.members() // one look can miss a process that changes its parent meanwhile
-		}
-		if len(members) == 0 {
 			if !isClosed(t.ended) {
 				_ = unix.Kill(-t.leader, unix.SIGKILL) // its first thread has ended and others run on
 			}
