@@ -15,7 +15,10 @@ import (
 )
 
 func sessionCommand(flags *Flags) *cobra.Command {
-	c := &cobra.Command{Use: "session", Short: "List, show, delete and restore stored sessions"}
+	c := &cobra.Command{
+		Use: "session", Short: "List, show, delete and restore stored sessions", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }, // so that Args are checked
+	}
 	c.AddCommand(listCommand(flags), showCommand(flags), deleteCommand(flags), restoreCommand(flags))
 	for _, sub := range c.Commands() {
 		flags.registerFiles(sub.Flags())
