@@ -75,8 +75,9 @@ type ToolChanged struct {
 // ToolRunning says that a call was allowed and runs.
 type ToolRunning struct{ CallID string }
 
-// ToolProgress is the end of what a running call has put out so far.
-type ToolProgress struct{ CallID, Tail string }
+// ToolProgress is the end of what a running call has put out so far. Fresh is what of it is new
+// since the last one; of output that comes faster than it is shown, the last.
+type ToolProgress struct{ CallID, Tail, Fresh string }
 
 // ToolFinished closes a call, whatever became of it.
 type ToolFinished struct {

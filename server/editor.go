@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+
+	"nimlet/agent"
+	"nimlet/session"
+	"nimlet/tooling"
+	"nimlet/tooling/builtin"
+)
+
+// An Editor is what a dialect does for one session. Emit is needed; a nil func means that this
+// editor cannot do it.
+type Editor struct {
+	// Emit shows an event. Calls come one at a time.
+	Emit func(agent.Event)
+	// Commands shows which slash commands there are, whenever that changes.
+	Commands func(agent.Commands)
+	// Ask puts a question to the person.
+	Ask func(context.Context, tooling.Question) (tooling.Answer, error)
+	// AskPermission asks whether a call may run.
+	AskPermission func(context.Context, tooling.PermissionRequest) (tooling.Verdict, error)
+	// AskTrust puts a question that no program may answer in the person's place.
+	AskTrust func(context.Context, tooling.Question) (tooling.Answer, error)
+	// Buffers are the texts that are open in the editor; nil when only the disk can be seen.
+	Buffers builtin.Buffers
+	// Hides names slash commands that this editor does better itself: they work, but are not offered.
+	Hides []string
+	// HowToAllow tells what to do where Ask is nil; it ends a refusal.
+	HowToAllow string
+}
+
+// A Message is what a person sent: a prompt's content.
+type Message = []session.Part

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"nimlet/agent"
+	"nimlet/agent/config"
+)
+
+// Notices wait until a prompt runs, because editors drop what comes between turns.
+
+// Note tells the person something when the next prompt runs. The same thing is told once.
+func (s *Session) Note(level agent.Level, title string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noteLocked(level, title)
+}
+
+func (s *Session) noteLocked(level agent.Level, title string) {
+	n := agent.Notice{Level: level, Title: title}
+	if !slices.Contains(s.pending, n) {
+		s.pending = append(s.pending, n)
+	}
+}
+
+func (s *Session) noteProblem(p config.Problem) {
+	level := agent.Error
+	if p.Warning {
+		level = agent.Warning
+	}
+	s.server.opts.Logger.Warn("configuration", zap.Stringer("problem", p))
+	s.noteLocked(level, p.String())
+}
+
+// noteProblems collects what opening the session found.
+func (s *Session) noteProblems() {
+	for _, w := range s.store.Warnings() {
+		s.noteLocked(agent.Warning, w)
+	}
+}
+
+// tellPending shows what waited for a prompt.
+func (s *Session) tellPending() {
+	s.mu.Lock()
+	pending := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	for _, n := range pending {
+		s.theAgent().Show(n)
+	}
+}
+
+// warn shows a warning now; it is for code that runs inside a prompt.
+func (s *Session) warn(format string, args ...any) {
+	s.theAgent().Show(agent.Notice{Level: agent.Warning, Title: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"nimlet/agent"
+	"nimlet/agent/config"
+	"nimlet/agent/model"
+	"nimlet/tooling"
+	"nimlet/tooling/builtin"
+)
+
+// defaultContextWindow is assumed of a model nothing is known about, in tokens.
+const defaultContextWindow = 128_000
+
+// wire builds what depends on trust and settings: tools, instructions, commands and the agent. It
+// runs between turns, when a session starts, begins anew, or is trusted.
+func (s *Session) wire(mode agent.Mode) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	settings := s.loadSettings()
+	skills := s.loadSkills()
+	s.tools = s.buildTools(settings, skills)
+	s.agent = agent.New(agent.Config{
+		Log:           s.store,
+		Model:         model.Offline(),
+		Provider:      offlineName,
+		ModelName:     offlineName,
+		System:        s.systemPrompt(skills),
+		Tools:         s.tools,
+		Permissions:   s.permissions,
+		Mode:          mode,
+		Emit:          s.editor.Emit,
+		Ask:           s.editor.Ask,
+		AskPermission: s.editor.AskPermission,
+		MaxSteps:      settings.Agent.MaxSteps,
+		MaxTokens:     settings.Agent.MaxTokens,
+		ContextWindow: s.contextWindow(),
+		Steering:      agent.QueueMode(settings.Agent.SteeringMode),
+		FollowUp:      agent.QueueMode(settings.Agent.FollowUpMode),
+		Logger:        s.server.opts.Logger,
+	})
+	s.commands = s.buildCommands()
+}
+
+const offlineName = "offline"
+
+// loadSettings reads the settings that hold here; what is wrong in them is told once.
+func (s *Session) loadSettings() config.Settings {
+	o := s.server.opts
+	settings, problems := config.Load(o.Home, s.workspace.Root(), s.trusted, o.ConfigFile)
+	for _, p := range problems {
+		s.noteProblem(p)
+	}
+	return settings
+}
+
+func (s *Session) loadSkills() []agent.Skill {
+	o := s.server.opts
+	skills, warnings := agent.Skills(config.SkillRoots(o.Home, o.UserHome, s.workspace.Root(), s.trusted))
+	for _, w := range warnings {
+		s.noteLocked(agent.Warning, w)
+	}
+	return skills
+}
+
+func (s *Session) buildTools(settings config.Settings, skills []agent.Skill) *tooling.Registry {
+	known := make([]builtin.Skill, len(skills))
+	for i, k := range skills {
+		known[i] = builtin.Skill(k)
+		s.workspace.AllowRead(k.Dir)
+	}
+	s.workspace.AllowRead(s.outputDir())
+	tools := builtin.Tools(builtin.Config{
+		Workspace: s.workspace,
+		Buffers:   s.editor.Buffers,
+		OutputDir: s.outputDir(),
+		MaxOutput: settings.Tools.Bash.MaxOutputBytes,
+		Skills:    func() []builtin.Skill { return known },
+		Env:       s.server.opts.Environ,
+	})
+	registry, warnings := tooling.NewRegistry(tools, s.server.opts.Tools)
+	for _, w := range warnings {
+		s.noteLocked(agent.Warning, w)
+	}
+	return registry
+}
+
+func (s *Session) systemPrompt(skills []agent.Skill) string {
+	replace, appended, problems := config.SystemPrompt(s.server.opts.Home, s.workspace.Root(), s.trusted)
+	for _, p := range problems {
+		s.noteProblem(p)
+	}
+	return agent.SystemPrompt(agent.Prompt{
+		Replace: replace, Append: appended, Workspace: s.workspace.Root(), Skills: skills,
+	})
+}
+
+func (s *Session) contextWindow() int {
+	if n := s.server.settings.Agent.ContextWindow; n > 0 {
+		return n
+	}
+	return defaultContextWindow
+}
