@@ -41,8 +41,8 @@ type Conn struct {
 	owed tally // calls whose answer has not been written
 
 	mu     sync.Mutex
-	active map[jsonrpc2.ID]call   // guarded by mu
-	after  map[jsonrpc2.ID]func() // guarded by mu; what waits for an answer to be written
+	active map[jsonrpc2.ID]call       // guarded by mu
+	after  map[context.Context]func() // guarded by mu; what waits for an answer to be written
 }
 
 // A call is one from the peer that has not been answered.
@@ -52,7 +52,7 @@ type call struct {
 }
 
 func newConn(ctx context.Context, in io.Reader, out io.Writer, o Options, newHandler func(*Conn) Handler) *Conn {
-	c := &Conn{dialect: o.Dialect, log: o.Log, trace: o.Trace, newHandler: newHandler, active: map[jsonrpc2.ID]call{}, after: map[jsonrpc2.ID]func(){}}
+	c := &Conn{dialect: o.Dialect, log: o.Log, trace: o.Trace, newHandler: newHandler, active: map[jsonrpc2.ID]call{}, after: map[context.Context]func(){}}
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}

@@ -68,9 +68,16 @@ func (c *Conn) called(async context.Context, id jsonrpc2.ID, req Request) (any, 
 	if err != nil {
 		return nil, wireError(ctx, err)
 	}
-	raw, err := encode(c.later(id, value))
+	reply, ok := value.(Reply)
+	if !ok {
+		reply.Result = value
+	}
+	raw, err := encode(reply.Result)
 	if err != nil {
 		return nil, jsonrpc2.Errorf(CodeInternal, "encoding the answer to %s: %v", req.Method, err)
+	}
+	if reply.After != nil {
+		c.later(async, reply.After)
 	}
 	return raw, nil
 }

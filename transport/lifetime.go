@@ -30,12 +30,13 @@ func Lifetime(parent context.Context) (ctx context.Context, stop func()) {
 
 	var watchers sync.WaitGroup
 	watchers.Go(func() {
+		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
+			signal.Stop(signals) // before anyone can see that the first has come
 			cancel(fmt.Errorf("received %s", s))
 		case <-ctx.Done():
 		}
-		signal.Stop(signals)
 	})
 	watchers.Go(func() {
 		if awaitParent(ctx.Done()) {

@@ -1,44 +1,33 @@
 package transport
 
-import "go.lsp.dev/jsonrpc2"
+import "context"
 
-// A Reply is what a handler's run returns when something is to be sent only after its answer: After
-// runs once the answer has been written, in a goroutine that Serve waits for. An answer that could
-// not be written has no After.
+// A Reply is what a handler's run returns when something may be sent only after its answer: After is
+// called once the answer has been written, on the handler's goroutine, so Serve waits for it too. An
+// answer that could not be encoded or written has no After. The request's context has ended by then.
 type Reply struct {
 	Result any
-	After  func()
+	After  func() // nil for nothing
 }
 
-// later keeps what is to happen when the call's answer is out, and returns the answer.
-func (c *Conn) later(id jsonrpc2.ID, value any) any {
-	r, ok := value.(Reply)
-	if !ok {
-		return value
-	}
+// later keeps what is to happen when the answer is out. The library passes its context of a request to
+// the handler and again to Write, with the answer; nothing else there tells which request it is.
+func (c *Conn) later(async context.Context, after func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.after[id] = r.After
-	return r.Result
+	c.after[async] = after
 }
 
-// answered runs what waited for an answer. The library holds its own locks while it writes, so it
-// runs beside.
-func (c *Conn) answered(msg jsonrpc2.Message, written bool) {
-	r, ok := msg.(*jsonrpc2.Response)
-	if !ok {
-		return
-	}
+// answered is called when the answer to a request has been written, or could not be.
+func (c *Conn) answered(async context.Context, written bool) {
 	c.mu.Lock()
-	f := c.after[r.ID()]
-	delete(c.after, r.ID())
+	after := c.after[async]
+	delete(c.after, async)
 	c.mu.Unlock()
-	if f == nil || !written {
+	if after == nil || !written {
 		return
 	}
 	c.runs.add()
-	go func() {
-		defer c.runs.done()
-		_, _ = c.guard("what follows an answer", func() (any, error) { f(); return nil, nil })
-	}()
+	defer c.runs.done()
+	_, _ = c.guard("what follows an answer", func() (any, error) { after(); return nil, nil }) // a panic is logged
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -442,7 +443,7 @@ func TestOutgoingTextIsMadeFitForTheWire(t *testing.T) {
 			raw("{\"a\":\n 1}"): `n m {"a":1}`,
 			raw("\"a\xff\""):    "n m \"a\uFFFD\"",
 		} {
-			if err := c.Notify(t.Context(), "m", params.(any)); err != nil {
+			if err := c.Notify(t.Context(), "m", params); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.receive().String(); got != want {
@@ -488,4 +489,72 @@ func TestOptionsAreChecked(t *testing.T) {
 	if err := Serve(t.Context(), strings.NewReader(""), io.Discard, Options{Dialect: 7}, echo); err == nil {
 		t.Error("dialect 7 was accepted")
 	}
+}
+
+func TestMemoryDoesNotGrowWithTheStream(t *testing.T) {
+	p := connect(t, ACP, Options{}, echo)
+	heap := func(requests int) uint64 {
+		go func() {
+			for i := range requests {
+				fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":"call %d","method":"echo","params":[1,2,3]}`+"\n{bad\n"+`{"jsonrpc":"2.0","method":"$/x"}`+"\n", i)
+			}
+		}()
+		for range 2 * requests {
+			p.receive()
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	first := heap(1000)
+	if second := heap(10000); second > first+1<<20 {
+		t.Errorf("heap grew from %d to %d bytes", first, second)
+	}
+}
+
+func TestWhatFollowsAnAnswerComesAfterIt(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d Dialect) {
+		p := connect(t, d, Options{}, func(c *Conn) Handler {
+			return func(_ context.Context, req Request) func() (any, error) {
+				return func() (any, error) {
+					switch req.Method {
+					case "plain":
+						return Reply{Result: 1}, nil
+					case "bad":
+						return Reply{Result: func() {}, After: func() { t.Error("an answer that failed was followed") }}, nil
+					case "die":
+						return Reply{After: func() { panic("after died") }}, nil
+					}
+					return Reply{Result: req.Params, After: func() {
+						if err := c.Notify(t.Context(), "after", req.Params); err != nil {
+							t.Error(err)
+						}
+					}}, nil
+				}
+			}
+		})
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"plain"}`)
+		p.expect("1 ok 1")
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"bad"}`)
+		p.expect("2 -32603")
+		p.send(`{"jsonrpc":"2.0","id":3,"method":"die"}`)
+		p.expect("3 ok null")
+		const n = 200
+		go func() {
+			for i := range n {
+				p.in.WriteString(frameText(d, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m","params":[%d]}`, i, i)))
+			}
+			p.in.Close()
+		}()
+		answered := map[string]bool{}
+		for range 2 * n {
+			m := p.receive()
+			if m.Method == "" {
+				answered[string(m.Result)] = true
+			} else if !answered[string(m.Params)] {
+				t.Errorf("%s came before its answer", m)
+			}
+		}
+	})
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"unicode/utf8"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -49,7 +47,9 @@ func (s *stream) read() (jsonrpc2.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.c.dialect, s.framing = d, f
+		if s.framing = f; s.c.dialect == 0 { // one that was fixed is being read already
+			s.c.dialect = d
+		}
 	}
 	b, err := s.framing.next()
 	if err != nil {
@@ -74,30 +74,16 @@ func (s *stream) Write(ctx context.Context, msg jsonrpc2.Message) (int64, error)
 	_, ours := ctx.(outgoing)
 	err := s.send(ctx, msg)
 	if !ours {
-		s.c.answered(msg, err == nil)
+		s.c.answered(ctx, err == nil)
 		s.c.owed.done()
 	}
 	return 0, err
 }
 
 func (s *stream) send(ctx context.Context, msg jsonrpc2.Message) error {
-	body := jsonrpc2.AppendMessage(make([]byte, 0, 512), msg)
-	if !utf8.Valid(body) {
-		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
-	}
-	s.c.traceMessage("sent", body)
-	return s.c.out.write(ctx, frameMessage(s.c.dialect, body))
-}
-
-func frameMessage(d Dialect, body []byte) []byte {
-	if d != LSP {
-		return append(body, '\n')
-	}
-	b := make([]byte, 0, len(body)+40)
-	b = append(b, "Content-Length: "...)
-	b = strconv.AppendInt(b, int64(len(body)), 10)
-	b = append(b, "\r\n\r\n"...)
-	return append(b, body...)
+	f := s.c.out.frame()
+	s.c.traceMessage("sent", f.compose(s.c.dialect, msg))
+	return s.c.out.write(ctx, f)
 }
 
 // Close does nothing: the library closes when it has nothing left to do, Serve when nobody has.

@@ -60,7 +60,8 @@ type Request struct {
 // in the func it returns, which runs in a goroutine of its own. So whatever a handler registers is
 // there before the next message is read, and a cancel always finds the request it follows.
 //
-// The value of run is the answer to a call, encoded with encoding/json; nil is sent as null. An *Error
+// The value of run is the answer to a call, encoded with encoding/json; nil is sent as null, and a
+// Reply is an answer with something to do when it is out. An *Error
 // anywhere in the error's chain gives the code, any other error is sent as CodeInternal with its text,
 // and one that stems from a cancelled ctx as CodeCancelled. A nil run ends a notification; for a call it
 // means that there is no such method. A panic, here or in run, is answered with CodeInternal.

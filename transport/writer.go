@@ -19,9 +19,11 @@ var errBlocked = errors.New("the peer does not read what it is sent")
 // the connection is ending, at once when the output is broken.
 type writer struct {
 	out    io.Writer
-	frames chan frame
+	frames chan *frame
 	ending <-chan struct{} // closed when the connection is to end
 	broken func(error)     // called once, with the first error of a Write
+
+	spare sync.Pool // of *frame
 
 	once sync.Once
 	err  error         // what writing fails with; set before dead is closed
@@ -30,16 +32,10 @@ type writer struct {
 	idle chan struct{} // closed when run has returned
 }
 
-// A frame is a message with its framing, and where to tell that it was written. The writer owns buf.
-type frame struct {
-	buf  []byte
-	done chan error // buffered, so that nobody has to be there to hear
-}
-
 func newWriter(out io.Writer, ending <-chan struct{}, broken func(error)) *writer {
 	return &writer{
 		out: out, ending: ending, broken: broken,
-		frames: make(chan frame), dead: make(chan struct{}), idle: make(chan struct{}),
+		frames: make(chan *frame), dead: make(chan struct{}), idle: make(chan struct{}),
 	}
 }
 
@@ -48,8 +44,8 @@ func (w *writer) run() {
 	for {
 		select {
 		case f := <-w.frames:
-			n, err := w.out.Write(f.buf)
-			if err == nil && n < len(f.buf) {
+			n, err := w.out.Write(f.wire)
+			if err == nil && n < len(f.wire) {
 				err = io.ErrShortWrite
 			}
 			if err != nil {
@@ -75,10 +71,17 @@ func (w *writer) die(cause error) {
 	})
 }
 
-// write returns when buf has been written. A context that ends, or a connection, does not keep a
-// message back that the output would take; it limits the wait for one that blocks.
-func (w *writer) write(ctx context.Context, buf []byte) error {
-	f := frame{buf, make(chan error, 1)}
+// frame returns one to compose a message in.
+func (w *writer) frame() *frame {
+	if f, ok := w.spare.Get().(*frame); ok {
+		return f
+	}
+	return &frame{done: make(chan error, 1)}
+}
+
+// write returns when f has been written, and takes it back. A context that ends, or a connection, does
+// not hold back a message that the output would take; it limits the wait for one that blocks.
+func (w *writer) write(ctx context.Context, f *frame) error {
 	frames, cancelled, ending := w.frames, ctx.Done(), w.ending
 	var late <-chan time.Time
 	for {
@@ -88,6 +91,9 @@ func (w *writer) write(ctx context.Context, buf []byte) error {
 		case frames <- f:
 			frames = nil
 		case err := <-f.done:
+			if cap(f.buf) <= chunk {
+				w.spare.Put(f)
+			}
 			return err
 		case <-cancelled:
 			cancelled, late = nil, time.After(blockedLimit)
