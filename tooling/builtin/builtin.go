@@ -57,7 +57,9 @@ type Skill struct {
 
 // Tools returns the built-in tools, in the order in which models are told of them.
 func Tools(c Config) []tooling.Tool {
-	return []tooling.Tool{read{c}, newGrep(c), glob{c}, edit{c}, write{c}, readSkill{c}}
+	return []tooling.Tool{
+		read{c}, newGrep(c), glob{c}, edit{c}, write{c}, newBash(c), newGit(c), readSkill{c}, newAskUser(),
+	}
 }
 
 // decode reads the arguments of call into T. They have passed the schema when a tool runs, but

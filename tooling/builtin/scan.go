@@ -12,14 +12,32 @@ import (
 // A scanner searches one file after another, in memory that it keeps.
 type scanner struct {
 	query
-	finder *finder // nil: every line is tried
-	block  []byte
+	hints hints // nil: every line is tried
+	block []byte
 }
+
+// A hints finds, faster than the pattern would, the lines that may match: a finder or a sieve.
+type hints interface {
+	reset(text []byte)
+	// find returns a place in the first such line at or after from, where a line begins; -1 when
+	// there is none.
+	find(from int) int
+}
+
+// shortLiteral is the length in bytes below which a literal is too common to help.
+const shortLiteral = 3
 
 func newScanner(q query) *scanner {
 	s := &scanner{query: q, block: make([]byte, blockSize)}
-	if literals := literalsOf(q.tree); literals != nil {
-		s.finder = newFinder(literals)
+	literals := literalsOf(q.tree)
+	if worth(literals) < worth([]literal{{text: "abc"[:shortLiteral]}}) {
+		if sieve := newSieve(q.tree); sieve != nil {
+			s.hints = sieve
+			return s
+		}
+	}
+	if literals != nil {
+		s.hints = newFinder(literals)
 	}
 	return s
 }
@@ -96,8 +114,8 @@ func (s *scanner) lines(data []byte, path string, line *int, file []match, max i
 	if *line == 1 {
 		data = bytes.TrimPrefix(data, []byte(bom))
 	}
-	if s.finder != nil {
-		s.finder.reset(data)
+	if s.hints != nil {
+		s.hints.reset(data)
 	}
 	counted := 0 // *line is that of the line that begins here
 	for start := s.candidate(data, 0); start >= 0 && len(file) < max; {
@@ -123,10 +141,10 @@ func (s *scanner) candidate(data []byte, from int) int {
 	if from >= len(data) {
 		return -1
 	}
-	if s.finder == nil {
+	if s.hints == nil {
 		return from
 	}
-	hit := s.finder.find(from)
+	hit := s.hints.find(from)
 	if hit < 0 {
 		return -1
 	}

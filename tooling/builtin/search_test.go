@@ -106,35 +106,73 @@ func TestSearchOfACancelledTurnEnds(t *testing.T) {
 	}
 }
 
-// What literals narrow a search to must hold all that the pattern matches.
+// What a search is narrowed to, by literals or by a sieve, must hold all that the pattern matches.
 func TestScanFindsWhatThePatternFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	patterns := []string{
 		"ab", "a+b", "(ab|ba)c?", "(?i)aB", "(?i)kab", "(?i)sk", "a.c", "^a", "b$", "^$", "(a|b)*", "[ab]c", "ab{2}", "(?i:a)b", "aa|bb|cc|KK",
-		"x?ab", "(abc)?", `\bab\b`, "é", "(?i)É", "a|", "(?:ab){2,}", "c(a|bb)", "K",
+		"x?ab", "(abc)?", `\bab\b`, "é", "(?i)É", "a|", "(?:ab){2,}", "c(a|bb)", "K", "abc", "(?i)abc", "abcK|bca|aab", "[^a]b$", "a[ab]{12}c",
 	}
-	for range 3000 {
-		pattern := patterns[r.IntN(len(patterns))]
-		q, err := newQuery(pattern, "", false)
-		must(t, err)
+	for range 4000 {
 		var text strings.Builder
-		for range r.IntN(40) {
-			text.WriteString([]string{"a", "b", "c", "A", "B", "k", "K", "\u212a", "ſ", "é", "É", "\n", "\n", " "}[r.IntN(14)])
+		for range r.IntN(60) {
+			text.WriteString([]string{"a", "b", "c", "A", "B", "k", "K", "\u212a", "ſ", "é", "É", "\n", "\n", " ", "ab", "abc", "\r"}[r.IntN(17)])
 		}
-		var want []match
-		lines := strings.Split(text.String(), "\n")
-		for i, line := range lines {
-			if (i < len(lines)-1 || line != "") && q.pattern.MatchString(line) {
-				want = append(want, match{"f", i + 1, line})
-			}
+		checkScan(t, patterns[r.IntN(len(patterns))], text.String(), 4+r.IntN(30))
+	}
+}
+
+// checkScan compares a scan with the pattern tried on each line. block is how many bytes are read
+// at once, so that lines lie across blocks.
+func checkScan(t *testing.T, pattern, text string, block int) {
+	t.Helper()
+	q, err := newQuery(pattern, "", false)
+	if err != nil {
+		return
+	}
+	var want []match
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimSuffix(line, "\r")
+		if (i < len(lines)-1 || lines[i] != "") && q.pattern.MatchString(line) {
+			want = append(want, match{"f", i + 1, q.clip([]byte(line), len(line))})
 		}
-		found := matches{max: 1000}
-		s := newScanner(q)
-		s.block = make([]byte, 4+r.IntN(30)) // so that lines lie across blocks
-		must(t, s.scan(strings.NewReader(text.String()), "f", &found))
-		if got, _ := found.first(1000); !cmp.Equal(want, got, cmp.AllowUnexported(match{})) && len(want)+len(got) > 0 {
-			t.Fatalf("%q in %q: got %v, want %v", pattern, text.String(), got, want)
+	}
+	found := matches{max: len(lines) + 1}
+	s := newScanner(q)
+	s.block = make([]byte, block)
+	must(t, s.scan(strings.NewReader(text), "f", &found))
+	if got, _ := found.first(len(lines)); !cmp.Equal(want, got, cmp.AllowUnexported(match{})) && len(want)+len(got) > 0 {
+		t.Fatalf("%q in %q: got %v, want %v", pattern, text, got, want)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add("a[bc]+|d{2,3}$", "xabc\ndd\n")
+	f.Add(`(?i)\bk\w*\d`, "Kelvin1 \u212a2\r\n")
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if strings.ContainsAny(text, "\x00\uFEFF\xfe\xff") {
+			return // no text, or another encoding
 		}
+		checkScan(t, pattern, text, 16)
+	})
+}
+
+// A pattern with more states than are kept is still searched for right.
+func TestSieveForgetsStates(t *testing.T) {
+	q, err := newQuery("a[ab]{14}c", "", false)
+	must(t, err)
+	sieve := newSieve(q.tree)
+	r := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	for range 200_000 {
+		text.WriteByte("ab"[r.IntN(2)])
+	}
+	hit := text.Len()
+	text.WriteString("ab" + strings.Repeat("b", 13) + "c")
+	sieve.reset([]byte(text.String()))
+	if at := sieve.find(0); at != hit+15 || len(sieve.rows) > maxStates {
+		t.Errorf("found at %d with %d states, want %d", at, len(sieve.rows), hit+15)
 	}
 }
 
