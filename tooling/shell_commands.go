@@ -1,6 +1,9 @@
 package tooling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The commands that are always asked about, besides what git and find do with certain arguments.
 var dangerousCommands = setOf(`rm rmdir unlink shred truncate dd mkfs chmod chown kill pkill killall sudo su doas
@@ -13,7 +16,7 @@ var wrapperCommands = setOf(`env nohup time timeout gtimeout nice ionice chrt ta
 	setsid setpriv stdbuf unbuffer xargs gxargs chroot unshare nsenter flock watch watchexec parallel fd fdfind entr
 	strace ltrace script faketime fakeroot proot bwrap firejail systemd-run runuser pkexec run0 sg prlimit cpulimit caffeinate
 	xvfb-run dbus-run-session start-stop-daemon tmux screen hyperfine npx bunx pnpx uvx direnv coproc
-	mapfile readarray complete compgen bind arch linux32 linux64 not`)
+	mapfile readarray complete compgen bind setarch arch linux32 linux64 wsl winpty`)
 
 var shellCommands = setOf(`sh bash rbash dash ash zsh ksh ksh93 mksh lksh yash posh fish csh tcsh`)
 
@@ -49,9 +52,12 @@ func looksUp(args []shellWord) bool {
 // wrapped judges what the wrapper words[0] may run. Suffixes that begin with a wrapper need no
 // look of their own, since their suffixes are suffixes here.
 func (j *shellJudge) wrapped(name string, words []shellWord) {
+	if !j.spend(len(words)) {
+		return
+	}
 	appends := name == "xargs" || name == "gxargs" || name == "parallel"
-	if name == "parallel" && len(words) == 1 {
-		j.dangerous("parallel runs commands from its standard input")
+	if runsItems(name, words) {
+		j.unclear(name + " runs what it is handed by another command")
 	}
 	for i := 1; i < len(words) && j.work > 0; i++ {
 		j.loose(words[i])
@@ -64,6 +70,52 @@ func (j *shellJudge) wrapped(name string, words []shellWord) {
 		}
 	}
 }
+
+// runsItems reports whether what a wrapper reads, or finds, takes the place of the command.
+func runsItems(name string, words []shellWord) bool {
+	switch name {
+	case "parallel":
+		listed := func(w shellWord) bool { return w.text == ":::" }
+		return !slices.ContainsFunc(words, listed)
+	case "xargs", "gxargs":
+		return xargsRunsItems(words)
+	}
+	for i := 0; i+1 < len(words); i++ {
+		if runsNext[words[i].text] && strings.Contains(words[i+1].text, "{") {
+			return true
+		}
+	}
+	return false
+}
+
+// The options of find and fd that a command follows.
+var runsNext = setOf(`-exec -execdir -ok -okdir -x -X --exec --exec-batch`)
+
+// xargsRunsItems reports whether the command of xargs is what -I stands for.
+func xargsRunsItems(words []shellWord) bool {
+	mark := ""
+	for i := 1; i < len(words); i++ {
+		w := words[i].text
+		switch {
+		case w == "-I" && i+1 < len(words):
+			i++
+			mark = words[i].text
+		case strings.HasPrefix(w, "-I"):
+			mark = w[2:]
+		case strings.HasPrefix(w, "--replace="):
+			mark = strings.TrimPrefix(w, "--replace=")
+		case w == "-i" || w == "--replace":
+			mark = "{}"
+		case xargsValue[w]:
+			i++
+		case !words[i].option():
+			return mark != "" && strings.Contains(w, mark)
+		}
+	}
+	return false
+}
+
+var xargsValue = setOf(`-n -P -L -s -d -a -E --max-args --max-procs --max-lines --max-chars --delimiter --arg-file`)
 
 // takesCommands reports whether more arguments can make a harmless call of w a dangerous one.
 func takesCommands(w shellWord) bool {
@@ -131,124 +183,10 @@ func (j *shellJudge) simple(words []shellWord) {
 		j.source(name, args)
 	case name == "alias" || name == "hash" || name == "enable":
 		j.unclear(name + " changes what command names mean")
+	case name == "at" || name == "batch" || name == "crontab":
+		j.unclear(name + " runs commands later")
 	case name == "cmd" || name == "powershell" || name == "pwsh":
 		j.unclear(name + " runs text of another shell")
-	}
-}
-
-// shell judges a call of a shell: the text it is given, or where its script comes from.
-func (j *shellJudge) shell(name string, args []shellWord) {
-	if len(args) == 1 && (args[0].text == "--version" || args[0].text == "--help") {
-		return
-	}
-	for _, w := range args {
-		j.loose(w)
-	}
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		switch {
-		case !w.literal || !w.option() || w.text == "--":
-			if w.text == "--" && w.literal {
-				i++
-			}
-			j.script(name, args[i:])
-			return
-		case isTextOption(w.text):
-			j.shellText(name, args[i+1:])
-			return
-		case takesValue(w.text):
-			i++
-		case isStdinOption(w.text):
-			j.script(name, nil)
-			return
-		}
-	}
-	j.script(name, nil)
-}
-
-// bash takes its long options with one dash too.
-var longOptions = setOf(`-norc -noprofile -rcfile -init-file -login -posix -restricted -verbose -noediting -nolineediting -protected -wordexp`)
-
-func isTextOption(option string) bool {
-	if strings.HasPrefix(option, "--") || longOptions[option] {
-		return strings.HasPrefix(option, "--command") || strings.HasPrefix(option, "--init-command")
-	}
-	return strings.Contains(option, "c")
-}
-
-// takesValue reports whether a shell's option has its value in the next word. One that is
-// wrongly thought to makes a script look like standard input, which is the safe mistake.
-func takesValue(option string) bool {
-	if strings.HasPrefix(option, "--") || longOptions[option] {
-		return strings.HasSuffix(option, "file") && !strings.Contains(option, "profile")
-	}
-	return strings.ContainsAny(option, "oO")
-}
-
-func isStdinOption(option string) bool {
-	return !strings.HasPrefix(option, "--") && !longOptions[option] && strings.Contains(option, "s")
-}
-
-// shellText judges the words after `-c`: the first that is no option is the text, the others are
-// its parameters; they are judged alike, since options may stand between.
-func (j *shellJudge) shellText(name string, args []shellWord) {
-	found := false
-	for _, w := range args {
-		if w.literal {
-			found = found || !w.option()
-			j.text(w.text)
-		} else if !found {
-			j.unclear("the text that " + name + " runs is not literal")
-			found = true
-		}
-	}
-	if !found {
-		j.script(name, nil)
-	}
-}
-
-// script judges the script of a shell: args begin with its name, or are empty when it comes
-// from standard input.
-func (j *shellJudge) script(name string, args []shellWord) {
-	switch {
-	case len(args) == 0 || args[0].process || args[0].literal && isStream(args[0].text):
-		j.dangerous(name + " runs a script that it is handed by another command")
-	case !args[0].literal:
-		j.unclear("the script that " + name + " runs is not literal")
-	}
-}
-
-// source judges the script that this shell is to run itself.
-func (j *shellJudge) source(name string, args []shellWord) {
-	if len(args) > 0 && args[0].literal && args[0].text == "--" {
-		args = args[1:]
-	}
-	if len(args) > 0 {
-		j.script(name, args)
-	}
-}
-
-// isStream reports whether a file name stands for an open stream.
-func isStream(name string) bool {
-	return name == "-" || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/")
-}
-
-// eval judges the text that eval and trap run.
-func (j *shellJudge) eval(name string, args []shellWord) {
-	texts := make([]string, 0, len(args))
-	for _, w := range args {
-		if !w.literal {
-			j.dangerous(name + " runs text that is not literal")
-			return
-		}
-		if w.text != "--" {
-			texts = append(texts, w.text)
-		}
-	}
-	if name == "eval" {
-		j.text(strings.Join(texts, " "))
-	} else if len(texts) > 0 {
-		j.text(texts[0])
 	}
 }
 
@@ -261,9 +199,9 @@ func (j *shellJudge) find(args []shellWord) {
 			j.unclear("an argument of find is not literal")
 		case w.text == "-delete":
 			j.dangerous("find -delete is asked about every time")
-		case strings.HasPrefix(w.text, "-exec") || strings.HasPrefix(w.text, "-ok"):
+		case !runs && (strings.HasPrefix(w.text, "-exec") || strings.HasPrefix(w.text, "-ok")):
 			runs = true
-			j.wrapped("find", args[i:])
+			j.wrapped("find", args[i:]) // later ones are among its suffixes
 		}
 	}
 }

@@ -120,7 +120,6 @@ watch "ls;rm x"
 parallel rm ::: a b
 parallel 'rm {}' ::: a b
 parallel ::: 'rm a' 'rm b'
-parallel < cmds
 fd -x rm
 fd -xrm
 fd --exec=rm
@@ -306,6 +305,19 @@ x='$(ls)'; echo "${x@P}"
 let 'a[$(ls)]'
 let "a[\$(ls)]"
 [[ 'a[$(ls)]' -eq 0 ]]
+parallel < cmds
+cat cmds | parallel -j 4
+parallel :::: cmds
+parallel -a cmds
+ls | xargs -I{} {}
+ls | xargs -n1 -I % % x
+ls | xargs -i {}
+ls | xargs --replace=X X
+ls | xargs -I{} sh -c '{}'
+find . -name '*.sh' -exec {} \;
+fd -x {}
+echo ls | at now
+crontab f
 cmd /c dir
 powershell -c x
 `
@@ -369,6 +381,10 @@ nohup ls
 xargs ls
 ls | xargs -n1 echo
 xargs
+ls | xargs -I{} cp {} d
+ls | xargs -n 1 -I% mv % d
+parallel echo ::: a b
+fd -x wc -l {}
 find . -name rm
 find . -name '*.go'
 find . -type f -exec grep -n x {} +
