@@ -117,6 +117,15 @@ func TestNoTextSplitsALine(t *testing.T) {
 	}
 }
 
+func TestAnUnknownEventOfSeveralLinesIsPutOnOne(t *testing.T) {
+	for _, space := range []string{"\n", "\r", "\r\n\t"} {
+		raw := `{"type":"new",` + space + `"a": 1.50}`
+		if got, want := string(oneEncoded(t, Unknown{json.RawMessage(raw)})), `{"type":"new","a":1.50}`; got != want {
+			t.Errorf("%q is written as %q, want %q", raw, got, want)
+		}
+	}
+}
+
 func TestArgumentsThatAreNoJSONAreKeptAsText(t *testing.T) {
 	broken := ToolUse{Call: Call{ID: "1", Name: "x", Input: json.RawMessage("{\"a\": \n")}, ParseError: "unexpected end"}
 	use := DecodeEvent(oneEncoded(t, Assistant{Content: []Part{broken}})).(Assistant).Content[0].(ToolUse)

@@ -74,7 +74,7 @@ const Reserved = "nimlet"
 // The fields that are set say what it notes.
 type Mark struct {
 	Mode        string    `json:"mode,omitempty"`        // "act" or "plan", from here on
-	Interrupted string    `json:"interrupted,omitempty"` // why the answer before it is not whole
+	Interrupted string    `json:"interrupted,omitempty"` // why the answer to what came before it is not whole
 	Display     *Display  `json:"display,omitempty"`     // how a call was shown
 	Command     *Exchange `json:"command,omitempty"`     // a slash command and its answer
 }

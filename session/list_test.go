@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,32 @@ func TestPagesHoldEachSessionOnce(t *testing.T) {
 	checkListed(t, dir, Query{Limit: 4, Cursor: p.Next}, rest...)
 }
 
+func TestPagesHoldEachSessionOnceThoughTheClockWentBack(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 6 {
+		title := fmt.Sprintf("s%d", i)
+		session(t, dir, "/ws", title)
+		want = append([]string{title}, want...)
+	}
+	listed(t, dir, Query{})
+	p, err := List(dir, Query{})
+	must(t, err)
+	for n, i := range p.Sessions { // all were active again, each before the one before
+		i.Updated = i.Updated.Add(-time.Duration(n) * time.Hour)
+		must(t, appendIndex(dir, i))
+	}
+	got := listed(t, dir, Query{Limit: 2})
+	if len(got) != 6 {
+		t.Errorf("listed %q", got)
+	}
+	for _, title := range want {
+		if !slices.Contains(got, title) {
+			t.Errorf("%s is not on any page", title)
+		}
+	}
+}
+
 func TestForeignCursorsAreRefused(t *testing.T) {
 	for _, c := range []string{"x", "%", "e30", "bnVsbA", "eyJpIjo3fQ"} {
 		if _, err := List(t.TempDir(), Query{Cursor: c}); !errors.Is(err, ErrCursor) {
@@ -196,6 +223,19 @@ func TestAnIndexLineThatWasLostIsMadeUpFor(t *testing.T) {
 	must(t, l.Close())
 	must(t, s.Flush(t.Context()))
 	checkListed(t, dir, Query{}, "two", "one")
+}
+
+func TestALineAfterATornOneIsRead(t *testing.T) {
+	dir := t.TempDir()
+	session(t, dir, "/a", "one")
+	s := session(t, dir, "/a", "two")
+	listed(t, dir, Query{})
+	f, err := os.OpenFile(indexPath(dir), os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	_, err = f.WriteString(`{"id":"17`) // as a full disk leaves it
+	must(t, errors.Join(err, f.Close()))
+	must(t, appendIndex(dir, Info{ID: s.ID(), Title: "only the index knows", Updated: time.Now()}))
+	checkListed(t, dir, Query{}, "only the index knows", "one")
 }
 
 func TestTheIndexDoesNotGrowWithoutEnd(t *testing.T) {

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,9 +65,9 @@ func TestOnlyOneHoldsALockWhileOthersTryAndRelease(t *testing.T) {
 	dir := t.TempDir()
 	var holders, taken atomic.Int32
 	var all sync.WaitGroup
-	for range 4 {
+	for range 16 {
 		all.Go(func() {
-			for range 200 {
+			for range 300 {
 				l, err := acquire(dir, "1")
 				if err != nil {
 					continue
@@ -74,6 +75,7 @@ func TestOnlyOneHoldsALockWhileOthersTryAndRelease(t *testing.T) {
 				if taken.Add(1); holders.Add(1) != 1 {
 					t.Error("two hold the lock")
 				}
+				runtime.Gosched()
 				holders.Add(-1)
 				if err := l.release(); err != nil {
 					t.Error(err)

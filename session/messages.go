@@ -1,10 +1,25 @@
 package session
 
+import "strings"
+
 // outcomeUnknown is the result of a call whose own was never written.
 const outcomeUnknown = "interrupted; outcome unknown"
 
 // summaryHead stands before a compaction's summary in what a model is sent.
 const summaryHead = "The conversation before this point was replaced by this summary of it:\n\n"
+
+// An interrupted turn leaves a request that was not, or not wholly, answered. Without a word about
+// that a model takes it up again beside whatever is asked next.
+const (
+	interruptedHead = "(This turn was interrupted: "
+	interruptedTail = ". Do not go on with it unless the user asks for it again.)"
+)
+
+// InterruptedNote reports whether p is the note that a model finds where a turn was interrupted.
+func InterruptedNote(p Part) bool {
+	t, ok := p.(Text)
+	return ok && strings.HasPrefix(t.Text, interruptedHead) && strings.HasSuffix(t.Text, interruptedTail)
+}
 
 // A view makes the messages a model is sent from the events of a session, one event after the
 // other. Its promise to providers: each ToolUse is followed, in the next message, by exactly one
@@ -36,6 +51,10 @@ func (v *view) add(e Event) {
 		v.push(RoleUser, v.settle(e.Content, nil))
 	case Assistant:
 		v.assistant(e)
+	case Extension:
+		if m, ok := MarkOf(e); ok && m.Interrupted != "" {
+			v.push(RoleUser, []Part{Text{Text: interruptedHead + m.Interrupted + interruptedTail}})
+		}
 	case ToolResult:
 		v.result(ToolOutput{ToolUseID: e.ID, Content: e.Output, IsError: e.IsError, Images: e.Images})
 	}

@@ -61,6 +61,9 @@ func TestAFileCutAtAnyByteOfItsLastLineGoesOn(t *testing.T) {
 	for cut := len(whole); cut <= len(full); cut++ {
 		checkCut(t, full[:cut], first, last, cut >= len(full)-1, cut > len(whole) && cut < len(full)-1)
 	}
+	long := whole + lines(t, user(strings.Repeat("x", 4096))) // what is cut off is longer than what follows
+	checkCut(t, long[:len(long)-2], first, nil, false, true)
+	checkCut(t, whole+strings.Repeat("\x00", 4096), first, nil, false, true)
 }
 
 // checkCut opens a file that was cut, appends, and reads it again.
@@ -126,6 +129,9 @@ func TestDamageInTheMiddleCostsOnlyItsLine(t *testing.T) {
 	} {
 		dir := lay(t, x.file, "")
 		s := open(t, dir, "1")
+		if strings.HasPrefix(name, "NUL") && len(s.Warnings()) != 1 {
+			t.Errorf("%s: nothing is said before the events are read", name)
+		}
 		if diff := cmp.Diff(x.want, events(s)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -226,6 +232,17 @@ garbage
 	want[3] = Assistant{Content: []Part{Text{"new"}}}
 	if diff := cmp.Diff(want, events(s)); diff != "" {
 		t.Errorf("after the second end (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutputOfAnEarlierCallOfTheSameIDIsNotTaken(t *testing.T) {
+	file := testHeader + lines(t, calls("a"), ToolResult{ID: "a", Output: "old"}, calls("a"))
+	partial := `{"at":1,"kind":"output","id":"a","text":"old"}` + "\n" + `{"at":3,"kind":"output","id":"a","text":"new"}` + "\n"
+	s := open(t, lay(t, file, partial), "1")
+	e, err := s.Event(3)
+	must(t, err)
+	if got := e.(ToolResult).Output; strings.Contains(got, "old") || !strings.Contains(got, "new") {
+		t.Errorf("the result is %q", got)
 	}
 }
 
