@@ -24,6 +24,9 @@ type answer struct {
 // came before an error or a cancel is kept, marked as interrupted; nothing is kept of an answer
 // that was empty.
 func (a *Agent) ask(ctx context.Context) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, a.keepInterrupted(ctx, answer{}, err)
+	}
 	index := a.cfg.Log.Len()
 	s := newStream(a, index)
 	ans, err := a.collect(ctx, s)
@@ -31,7 +34,7 @@ func (a *Agent) ask(ctx context.Context) (answer, error) {
 		err = closeErr
 	}
 	if err != nil {
-		return answer{}, a.keepInterrupted(ans, err)
+		return answer{}, a.keepInterrupted(ctx, ans, err)
 	}
 	if len(ans.parts) == 0 {
 		a.emit(TextDelta{MessageID: messageID("m", index), Text: "(no output)"})
@@ -143,16 +146,21 @@ func (a *Agent) assistant(ans answer) session.Assistant {
 	return session.Assistant{Content: ans.parts, Provider: a.cfg.Provider, Model: a.cfg.ModelName, Usage: ans.usage}
 }
 
-// keepInterrupted stores what an answer that broke off had said. Its calls are left out: they were
-// neither shown nor run. It returns why, joined with what went wrong in storing.
-func (a *Agent) keepInterrupted(ans answer, why error) error {
+// keepInterrupted stores what an answer that broke off had said, and that it did. Its calls are left
+// out: they were neither shown nor run. It returns why, joined with what went wrong in storing.
+func (a *Agent) keepInterrupted(ctx context.Context, ans answer, why error) error {
 	ans.dropCalls()
-	if len(ans.parts) == 0 {
-		return why
+	events := make([]session.Event, 0, 2)
+	if len(ans.parts) > 0 {
+		events = append(events, a.assistant(ans))
 	}
-	mark := session.Mark{Interrupted: why.Error()}
-	if err := a.cfg.Log.Append(a.assistant(ans), mark.Event()); err != nil {
-		return fmt.Errorf("%w (and the answer so far could not be stored: %w)", why, err)
+	reason := why.Error()
+	if ctx.Err() != nil {
+		reason = cancelledByUser
+	}
+	events = append(events, session.Mark{Interrupted: reason}.Event())
+	if err := a.cfg.Log.Append(events...); err != nil {
+		return fmt.Errorf("%w (and that could not be stored: %w)", why, err)
 	}
 	return why
 }

@@ -54,9 +54,6 @@ func (a *Agent) turn(ctx context.Context, content []session.Part) (Reason, error
 // steps asks the model and runs its calls, over and over.
 func (a *Agent) steps(ctx context.Context) (Reason, error) {
 	for range a.cfg.MaxSteps {
-		if err := ctx.Err(); err != nil {
-			return Cancelled, err
-		}
 		answer, err := a.ask(ctx)
 		if err != nil {
 			return Failed, err
@@ -94,13 +91,13 @@ func (a *Agent) nextMessages(midTurn bool) (bool, error) {
 	return len(messages) > 0, nil
 }
 
-// flush waits for the disk, also when the turn was cancelled, but then not for long.
+// flush waits for the disk. A cancel shortens the wait, and is no fault of the disk.
 func (a *Agent) flush(ctx context.Context) error {
+	err := a.cfg.Log.Flush(ctx)
 	if ctx.Err() == nil {
-		return a.cfg.Log.Flush(ctx)
+		return err
 	}
-	err := a.cfg.Log.Flush(bounded(ctx, flushGrace))
-	if err != nil && a.cfg.Logger != nil {
+	if err = a.cfg.Log.Flush(bounded(ctx, flushGrace)); err != nil {
 		a.cfg.Logger.Warn("the session was not on disk when its turn was cancelled", zap.Error(err))
 	}
 	return nil

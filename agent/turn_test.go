@@ -180,10 +180,10 @@ func TestAFailedAnswerKeepsItsTextAndIsNoSuccess(t *testing.T) {
 		answer reply
 		kept   int // events after the user's
 	}{
-		"before any text":  {breakOff(sorry), 0},
+		"before any text":  {breakOff(sorry), 1},
 		"after some text":  {breakOff(sorry, model.Text("Let me ")), 2},
-		"after a call":     {breakOff(sorry, call("1", "work", `{}`)), 0},
-		"after empty text": {breakOff(sorry, model.Text("")), 0},
+		"after a call":     {breakOff(sorry, call("1", "work", `{}`)), 1},
+		"after empty text": {breakOff(sorry, model.Text("")), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &script{answers: []reply{c.answer, say(model.Text("back"))}}
@@ -194,6 +194,11 @@ func TestAFailedAnswerKeepsItsTextAndIsNoSuccess(t *testing.T) {
 			}
 			if got := b.store.Len() - 1; got != c.kept {
 				t.Errorf("%d events were kept of the failed answer, want %d", got, c.kept)
+			}
+			for _, e := range b.store.All() {
+				if a, ok := e.(session.Assistant); ok && len(a.Content) == 0 {
+					t.Error("an empty answer was kept")
+				}
 			}
 			b.checkClosed(t)
 			b.turn(t, "again", agent.Completed)

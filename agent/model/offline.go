@@ -99,7 +99,13 @@ func split(messages []session.Message) (asked, before []session.Part) {
 		last--
 	}
 	for _, m := range messages[last:] {
-		asked = append(asked, m.Content...)
+		for _, p := range m.Content {
+			if session.InterruptedNote(p) {
+				asked = nil // what was asked before is over
+				continue
+			}
+			asked = append(asked, p)
+		}
 	}
 	if last == 0 {
 		return asked, nil
