@@ -73,11 +73,12 @@ func (t edit) Preview(ctx context.Context, call session.Call) []session.Diff {
 // Run implements tooling.Tool.
 func (t edit) Run(ctx context.Context, _ tooling.Env, call session.Call) (session.Result, error) {
 	d, text, err := t.plan(ctx, call)
-	if err == nil && ctx.Err() == nil {
-		err = t.store(ctx, d, text)
-	}
 	if err != nil || ctx.Err() != nil {
 		return answer(ctx, session.Result{}, err)
+	}
+	// What is written is told, even when ctx has ended meanwhile.
+	if err := t.store(ctx, d, text); err != nil {
+		return failed(err), nil
 	}
 	diff, first := d.changed(text)
 	return session.Result{

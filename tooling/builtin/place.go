@@ -90,7 +90,7 @@ func (p Place) irregular(info fs.FileInfo) error {
 // explain puts an error of the system in terms of p and says what to do about it.
 func (p Place) explain(doing string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist; look for it with glob, pattern %q: %w", p.Short, "**/"+filepath.Base(p.Path), fs.ErrNotExist)
+		return missing(fmt.Sprintf("%s does not exist; look for it with glob, pattern %q", p.Short, "**/"+filepath.Base(p.Path)))
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -98,3 +98,11 @@ func (p Place) explain(doing string, err error) error {
 	}
 	return fmt.Errorf("%s %s: %w", doing, p.Short, err)
 }
+
+// A missing is the error, in our words, that a file does not exist.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// Is makes it what the system's own error is.
+func (m missing) Is(target error) bool { return target == fs.ErrNotExist }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -126,10 +127,10 @@ func (q query) readMatches(out io.Reader, found *matches) (read int, err error) 
 		if errors.Is(err, io.EOF) {
 			return read, nil
 		}
-		if err != nil {
-			return read, err
+		if err != nil || len(head) < len("./x\x00") {
+			return read, errors.Join(err, errNoRipgrep)
 		}
-		path := strings.TrimPrefix(string(head[:len(head)-1]), "./")
+		path := string(head[2 : len(head)-1]) // after "./"
 		number, err := in.ReadSlice(':')
 		if err != nil {
 			return read, err
@@ -142,7 +143,7 @@ func (q query) readMatches(out io.Reader, found *matches) (read int, err error) 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return read, err
 		}
-		if path = strings.ReplaceAll(path, `\`, "/"); q.wants(path) {
+		if path = filepath.ToSlash(path); q.wants(path) {
 			read++
 			found.add([]match{{path, line, q.clip(text, size)}})
 		}

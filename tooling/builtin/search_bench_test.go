@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +12,17 @@ import (
 	"nimlet/tooling"
 )
 
-// sources is the Go source tree, the same everywhere there is a Go to test with.
-func sources(b *testing.B) Config {
-	w, err := NewWorkspace(filepath.Join(runtime.GOROOT(), "src"), nil)
+// sources is the folder of the Go source tree, which is wherever there is a Go to test with.
+func sources(b *testing.B) string {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "src")
+}
+
+func configFor(b *testing.B, dir string) Config {
+	w, err := NewWorkspace(dir, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -38,7 +46,7 @@ var patterns = []struct {
 // BenchmarkGrep searches the Go sources with ripgrep behind the tool and without; "rg" is the
 // program alone, with what the tool asks of it, and the ratio is to that.
 func BenchmarkGrep(b *testing.B) {
-	c := sources(b)
+	c := configFor(b, sources(b))
 	for _, p := range patterns {
 		b.Run(p.name, func(b *testing.B) {
 			input := args{"pattern": p.pattern, "case_insensitive": p.ignoreCase}
@@ -94,7 +102,7 @@ func bareRipgrep(b *testing.B, rg grep, pattern string, ignoreCase bool) {
 // which has the names in its index.
 func BenchmarkGlob(b *testing.B) {
 	dir := realTemp(b)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(runtime.GOROOT(), "src"))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(sources(b))); err != nil {
 		b.Fatal(err)
 	}
 	git := func(args ...string) {
@@ -106,12 +114,7 @@ func BenchmarkGlob(b *testing.B) {
 	}
 	git("init", "-q")
 	git("add", "-A")
-	w, err := NewWorkspace(dir, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = w.Close() })
-	tool := glob{Config{Workspace: w}}
+	tool := glob{configFor(b, dir)}
 	for _, pattern := range []string{"**/*_test.go", "**"} {
 		b.Run(pattern, func(b *testing.B) {
 			against(b, func() { git("ls-files", "--cached", "--others", "--exclude-standard") }, tool, callOf(b, tool, args{"pattern": pattern}))

@@ -151,7 +151,7 @@ func FuzzScan(f *testing.F) {
 	f.Add("a[bc]+|d{2,3}$", "xabc\ndd\n")
 	f.Add(`(?i)\bk\w*\d`, "Kelvin1 \u212a2\r\n")
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		if strings.ContainsAny(text, "\x00\uFEFF\xfe\xff") {
+		if strings.Contains(text, "\x00") || strings.Contains(text, bom) || strings.HasPrefix(text, markLE) || strings.HasPrefix(text, markBE) {
 			return // no text, or another encoding
 		}
 		checkScan(t, pattern, text, 16)

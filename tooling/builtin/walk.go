@@ -61,8 +61,9 @@ func (h *jobHeap) Pop() any {
 	return last
 }
 
-// walkers is how many goroutines a walk uses. Reading is waiting for the disk half the time.
-func walkers() int { return max(2, runtime.GOMAXPROCS(0)) }
+// walkers is how many goroutines a walk uses: two on one processor, since half of reading is
+// waiting, and no more than help.
+func walkers() int { return min(max(2, runtime.GOMAXPROCS(0)), 12) }
 
 // run walks until all is visited, beyond stops it, or ctx ends. A folder that cannot be read is
 // passed over, as it would be by any search. It returns when its goroutines have ended.
