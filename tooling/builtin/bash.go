@@ -126,8 +126,10 @@ func (t bash) result(exit tooling.Exit, err error, args bashArgs, out *output) s
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		head = fmt.Sprintf("timed out: the command was ended after %s (timeout_seconds can be up to %d)\n", args.timeout(), maxTimeout)
-	case err != nil:
+	case err != nil && exit.Code < 0 || exit.Duration == 0: // it did not start, or could not be ended
 		head = fmt.Sprintf("%v\n", err)
+	case err != nil:
+		head = fmt.Sprintf("exit code %d after %s, but %v\n", exit.Code, took, err)
 	case exit.Signal != "":
 		head = fmt.Sprintf("ended by signal %s after %s\n", exit.Signal, took)
 	default:
