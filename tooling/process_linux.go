@@ -67,14 +67,33 @@ func (t *tree) release() {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	delete(children.leaders, t.leader)
-	own := unix.Getpgrp()
-	for _, pid := range childrenOf(os.Getpid()) {
-		s, ok := statOf(pid)
-		if ok && s.zombie && s.group != own && !children.leaders[pid] {
+	for pid, s := range orphansLocked() {
+		if s.zombie {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil) // by number: others wait for their own
 		}
 	}
+}
+
+func orphans() map[int]stat {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	return orphansLocked()
+}
+
+// orphansLocked returns the children that were adopted: nobody here started them, and they are
+// not in nimlet's own group as the children of other code are. children.mu is held.
+func orphansLocked() map[int]stat {
+	found, own := map[int]stat{}, unix.Getpgrp()
+	for _, pid := range childrenOf(os.Getpid()) {
+		if children.leaders[pid] {
+			continue
+		}
+		if s, ok := statOf(pid); ok && s.group != own {
+			found[pid] = s
+		}
+	}
+	return found
 }
 
 // awaitExit returns when the child has ended, and leaves it to be reaped: until then its number
@@ -102,13 +121,9 @@ func (t *tree) members() []member {
 // ended says that it met one that has ended.
 func (t *tree) look() (members []member, ended bool) {
 	queue := []int{t.leader}
-	for _, pid := range childrenOf(os.Getpid()) {
-		if pid == t.leader {
-			continue
-		}
-		s, ok := statOf(pid)
-		ended = ended || !ok || s.zombie
-		if ok && (s.group == t.leader || t.marks(pid)) {
+	for pid, s := range orphans() {
+		ended = ended || s.zombie
+		if s.group == t.leader || !s.zombie && t.marks(pid) {
 			queue = append(queue, pid)
 		}
 	}
@@ -129,10 +144,17 @@ func (t *tree) look() (members []member, ended bool) {
 	return members, ended
 }
 
-// marks reports whether the tree's token stands in the environment of a process.
+// marks reports whether the tree's token stands in the environment of a process. A process that
+// becomes another program has none for a moment, which must not let it get away.
 func (t *tree) marks(pid int) bool {
-	env, err := os.ReadFile(procFile(pid, "environ"))
-	return err == nil && bytes.Contains(env, []byte(t.token))
+	for range 20 {
+		env, err := os.ReadFile(procFile(pid, "environ"))
+		if err != nil || len(env) > 0 {
+			return err == nil && bytes.Contains(env, []byte(t.token))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false // it was started without any
 }
 
 func procFile(pid int, name string) string {
