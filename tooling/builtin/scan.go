@@ -13,7 +13,7 @@ import (
 type scanner struct {
 	query
 	hints hints // nil: every line is tried
-	block []byte
+	block []byte // made when it is needed
 }
 
 // A hints finds, faster than the pattern would, the lines that may match: a finder or a sieve.
@@ -28,7 +28,7 @@ type hints interface {
 const shortLiteral = 3
 
 func newScanner(q query) *scanner {
-	s := &scanner{query: q, block: make([]byte, blockSize)}
+	s := &scanner{query: q}
 	literals := literalsOf(q.tree)
 	if worth(literals) < worth([]literal{{text: "abc"[:shortLiteral]}}) {
 		if sieve := newSieve(q.tree); sieve != nil {
@@ -57,6 +57,9 @@ func (s *scanner) file(dir *os.Root, name, path string, found *matches) {
 // scan searches r block by block. Each block ends with a line, save one that is too long for that.
 // A file with a NUL in its first block is no text and has no matches.
 func (s *scanner) scan(r io.Reader, path string, found *matches) error {
+	if s.block == nil {
+		s.block = make([]byte, blockSize)
+	}
 	var file []match
 	defer func() { found.add(file) }()
 	n, err := io.ReadFull(r, s.block)

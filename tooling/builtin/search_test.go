@@ -158,21 +158,24 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// A pattern with more states than are kept is still searched for right.
+// A pattern with more states than are kept is still searched for right, and one that has too many
+// passes everything on.
 func TestSieveForgetsStates(t *testing.T) {
-	q, err := newQuery("a[ab]{14}c", "", false)
-	must(t, err)
-	sieve := newSieve(q.tree)
-	r := rand.New(rand.NewPCG(5, 6))
-	var text strings.Builder
-	for range 200_000 {
-		text.WriteByte("ab"[r.IntN(2)])
-	}
-	hit := text.Len()
-	text.WriteString("ab" + strings.Repeat("b", 13) + "c")
-	sieve.reset([]byte(text.String()))
-	if at := sieve.find(0); at != hit+15 || len(sieve.rows) > maxStates {
-		t.Errorf("found at %d with %d states, want %d", at, len(sieve.rows), hit+15)
+	for pattern, wantFull := range map[string]bool{"a[ab]{6}c": false, "a[ab]{14}c": true} {
+		q, err := newQuery(pattern, "", false)
+		must(t, err)
+		sieve := newSieve(q.tree)
+		r := rand.New(rand.NewPCG(5, 6))
+		var text strings.Builder
+		for range 30_000 {
+			text.WriteByte("ab"[r.IntN(2)])
+		}
+		text.WriteString("abbbbbbbbbbbbbbc\nabbbbbbc")
+		sieve.reset([]byte(text.String()))
+		at := sieve.find(0)
+		if full := sieve.full > maxFull; full != wantFull || len(sieve.rows) > maxStates || !full && text.String()[at] != 'c' || at < 0 {
+			t.Errorf("%s: found at %d, %d states, full %d times", pattern, at, len(sieve.rows), sieve.full)
+		}
 	}
 }
 

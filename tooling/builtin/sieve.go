@@ -16,6 +16,7 @@ type sieve struct {
 	rows  []row
 	sets  [][]uint32       // by state: the instructions that wait for a character, sorted
 	known map[string]int32 // state by its set, spelled as a string
+	full  int              // how often there were too many states
 }
 
 // A row is where each ASCII byte leads: a state, unmade or passed.
@@ -26,6 +27,7 @@ const (
 	start     int32 = 1 // of every line
 	passed    int32 = -1
 	maxStates       = 2000 // half a kilobyte each; at that number the states are made anew
+	maxFull         = 5    // times; a pattern that needs more is better tried on each line
 )
 
 // newSieve returns a sieve for re, nil when everything would pass it.
@@ -53,6 +55,9 @@ func (s *sieve) reset(text []byte) { s.text = text }
 // find returns a place, at or after from, in the first line that passes; -1 when none does. from
 // is where a line begins.
 func (s *sieve) find(from int) int {
+	if s.full > maxFull {
+		return from
+	}
 	at := start
 	for i := from; i < len(s.text); i++ {
 		b := s.text[i]
@@ -67,7 +72,7 @@ func (s *sieve) find(from int) int {
 		if next == unmade {
 			next = s.step(at, b)
 		}
-		if next == passed {
+		if next == passed || s.full > maxFull {
 			return i
 		}
 		at = next
@@ -88,6 +93,7 @@ func (s *sieve) step(at int32, b byte) int32 {
 		return passed
 	}
 	if len(s.rows) >= maxStates {
+		s.full++
 		s.clear()
 		return s.state(set)
 	}
