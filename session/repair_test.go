@@ -279,11 +279,11 @@ func TestAPartialIsEmptiedWhenAllInItIsFinished(t *testing.T) {
 }
 
 func TestALineOfManyMegabytes(t *testing.T) {
-	big := ToolResult{ID: "a", Output: string(bytes.Repeat([]byte("0123456789\n"), 5<<20))}
+	big := ToolResult{ID: "a", Output: string(bytes.Repeat([]byte("0123456789\n"), 2<<20))}
 	s := create(t, t.TempDir(), calls("a"), big, user("after"))
 	s = reopen(t, s)
 	e, err := s.Event(1)
-	if err != nil || !cmp.Equal(e, Event(big)) || s.Title() != "after" {
+	if err != nil || e.(ToolResult).Output != big.Output || s.Title() != "after" {
 		t.Errorf("%v; title %q", err, s.Title())
 	}
 }
