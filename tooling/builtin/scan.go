@@ -12,7 +12,7 @@ import (
 // A scanner searches one file after another, in memory that it keeps.
 type scanner struct {
 	query
-	hints hints // nil: every line is tried
+	hints hints  // nil: every line is tried
 	block []byte // made when it is needed
 }
 

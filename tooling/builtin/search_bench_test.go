@@ -98,8 +98,8 @@ func bareRipgrep(b *testing.B, rg grep, pattern string, ignoreCase bool) {
 	}
 }
 
-// BenchmarkGlob lists a repository of the size of the Go sources; the ratio is to git ls-files,
-// which has the names in its index.
+// BenchmarkGlob lists a repository of the size of the Go sources. The ratio is to git ls-files,
+// which reads the names from its index ("index"), and to git looking at the folders ("walk").
 func BenchmarkGlob(b *testing.B) {
 	dir := realTemp(b)
 	if err := os.CopyFS(dir, os.DirFS(sources(b))); err != nil {
@@ -116,8 +116,10 @@ func BenchmarkGlob(b *testing.B) {
 	git("add", "-A")
 	tool := glob{configFor(b, dir)}
 	for _, pattern := range []string{"**/*_test.go", "**"} {
-		b.Run(pattern, func(b *testing.B) {
-			against(b, func() { git("ls-files", "--cached", "--others", "--exclude-standard") }, tool, callOf(b, tool, args{"pattern": pattern}))
+		call := callOf(b, tool, args{"pattern": pattern})
+		b.Run(pattern+"/index", func(b *testing.B) { against(b, func() { git("ls-files") }, tool, call) })
+		b.Run(pattern+"/walk", func(b *testing.B) {
+			against(b, func() { git("ls-files", "--cached", "--others", "--exclude-standard") }, tool, call)
 		})
 	}
 }

@@ -71,8 +71,11 @@ func (s *sieve) find(from int) int {
 		next := s.rows[at][b]
 		if next == unmade {
 			next = s.step(at, b)
+			if s.full > maxFull {
+				return i
+			}
 		}
-		if next == passed || s.full > maxFull {
+		if next == passed {
 			return i
 		}
 		at = next
