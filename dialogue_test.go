@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,6 +25,7 @@ import (
 //	<- object    waits for a message that has all that the object has; others before it are passed over
 //	! N /pattern/ program args...   runs a program meanwhile: it must exit with status N and write
 //	             on standard error what the regular expression matches
+//	signal TERM  sends nimlet the signal, or HUP or INT, and waits until it has ended
 //	# comment    is nothing
 //
 // In the object the string "$name" stands for a value that is remembered, or that must be the one
@@ -40,7 +43,7 @@ func playACP(ts *testscript.TestScript, neg bool, args []string) {
 	stderr := &record{}
 	c, in, out := start(ts, append([]string{"nimlet", "--acp"}, args[1:]...), stderr)
 	late := time.AfterFunc(hang, func() { _ = c.Process.Kill() })
-	d := dialogue{ts: ts, in: in, out: bufio.NewReader(out), known: map[string]any{}}
+	d := dialogue{ts: ts, process: c.Process, in: in, out: bufio.NewReader(out), known: map[string]any{}}
 	played := d.play(script)
 	_ = in.Close()
 	rest := d.drain()
@@ -60,10 +63,11 @@ func playACP(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 type dialogue struct {
-	ts    *testscript.TestScript
-	in    io.Writer
-	out   *bufio.Reader
-	known map[string]any // by name
+	ts      *testscript.TestScript
+	process *os.Process
+	in      io.Writer
+	out     *bufio.Reader
+	known   map[string]any // by name
 }
 
 func (d *dialogue) play(script string) error {
@@ -77,6 +81,8 @@ func (d *dialogue) play(script string) error {
 			err = d.await(d.expand(text))
 		case mark == "!":
 			err = d.run(strings.Fields(d.expand(text)))
+		case mark == "signal":
+			err = d.end(text)
 		case line != "" && mark != "#":
 			err = fmt.Errorf("not a line of a dialogue")
 		}
@@ -85,6 +91,19 @@ func (d *dialogue) play(script string) error {
 		}
 	}
 	return nil
+}
+
+var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "INT": os.Interrupt}
+
+// end has nimlet ended by a signal, with its input still open.
+func (d *dialogue) end(name string) error {
+	if signals[name] == nil {
+		return fmt.Errorf("there is no signal %q here", name)
+	}
+	if err := d.process.Signal(signals[name]); err != nil {
+		return err
+	}
+	return d.drain()
 }
 
 // run runs a program while the dialogue goes on.

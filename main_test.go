@@ -40,6 +40,7 @@ func TestScript(t *testing.T) {
 			"closing":   closing,
 			"gone":      gone,
 			"crlf":      crlf,
+			"append":    appendLine,
 			"session":   newestSession,
 			"acp":       playACP,
 		},

@@ -144,6 +144,14 @@ func crlf(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// append file line puts a line behind those of a file.
+func appendLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append file line")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o666))
+}
+
 // session NAME sets the variable to the id of the newest session of the folder.
 func newestSession(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
