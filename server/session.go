@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nimlet/agent"
+	"nimlet/agent/config"
 	"nimlet/session"
 	"nimlet/tooling"
 	"nimlet/tooling/builtin"
@@ -32,6 +33,7 @@ type Session struct {
 	agent    *agent.Agent
 	tools    *tooling.Registry
 	commands agent.Commands
+	settings config.Settings
 	trusted  bool
 	pending  []agent.Notice // what the person is told when the next prompt runs
 	title    string         // that the editor knows
@@ -52,6 +54,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 		Allow:      s.opts.Allow,
 		Project:    live.projectGrants,
 		Yolo:       s.opts.Yolo,
+		Warn:       func(text string) { live.warn("%s", text) },
 	})
 	live.noteProblems()
 	live.trusted, live.asked = live.decidedTrust()
@@ -95,9 +98,9 @@ func (s *Session) Commands() agent.Commands {
 // turn does meanwhile is shown after it.
 func (s *Session) Replay(ctx context.Context, emit func(agent.Event)) {
 	s.mu.Lock()
-	store, tools, a := s.store, s.tools, s.agent
+	store, tools, a, window := s.store, s.tools, s.agent, contextWindow(s.settings)
 	s.mu.Unlock()
-	a.Pause(func() { agent.Replay(until(ctx, store), tools, s.contextWindow(), emit) })
+	a.Pause(func() { agent.Replay(until(ctx, store), tools, window, emit) })
 }
 
 // until walks the events that a store has now, and stops when ctx ends.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,17 +76,12 @@ func (s *Session) askTrust(ctx context.Context, files []string) {
 	})
 	switch {
 	case ctx.Err() != nil: // asked again at the next prompt
-	case err != nil || answer.Cancelled:
+	case err != nil || answer.Text != trustYes: // for this process; only /trust off stores a refusal
 		s.sayLeftOut(files)
-	case answer.Text == trustYes:
+	default:
 		if err := s.setTrust(true); err != nil {
 			s.warn("%v", err)
 		}
-	default:
-		if err := s.setTrust(false); err != nil {
-			s.warn("%v", err)
-		}
-		s.sayLeftOut(files)
 	}
 }
 
@@ -102,8 +98,14 @@ func (s *Session) sayLeftOut(files []string) {
 
 // setTrust stores the person's decision and rebuilds what depends on it.
 func (s *Session) setTrust(on bool) error {
-	if err := s.server.opts.Home.SetTrust(s.workspace.Root(), on); err != nil {
-		return fmt.Errorf("storing the decision: %w", err)
+	err := s.server.opts.Home.SetTrust(s.workspace.Root(), on)
+	var damaged *config.DamagedError
+	if errors.As(err, &damaged) && damaged.Kept != "" { // stored, but not all that was there before
+		s.warn("%v", err)
+		err = nil
+	}
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	s.trusted, s.asked = on, true

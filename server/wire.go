@@ -16,9 +16,9 @@ const defaultContextWindow = 128_000
 func (s *Session) wire(mode agent.Mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	settings := s.loadSettings()
+	s.settings = s.loadSettings()
 	skills := s.loadSkills()
-	s.tools = s.buildTools(settings, skills)
+	s.tools = s.buildTools(skills)
 	s.agent = agent.New(agent.Config{
 		Log:           s.store,
 		Model:         model.Offline(),
@@ -31,11 +31,11 @@ func (s *Session) wire(mode agent.Mode) {
 		Emit:          s.editor.Emit,
 		Ask:           s.editor.Ask,
 		AskPermission: s.editor.AskPermission,
-		MaxSteps:      settings.Agent.MaxSteps,
-		MaxTokens:     settings.Agent.MaxTokens,
-		ContextWindow: s.contextWindow(),
-		Steering:      agent.QueueMode(settings.Agent.SteeringMode),
-		FollowUp:      agent.QueueMode(settings.Agent.FollowUpMode),
+		MaxSteps:      s.settings.Agent.MaxSteps,
+		MaxTokens:     s.settings.Agent.MaxTokens,
+		ContextWindow: contextWindow(s.settings),
+		Steering:      agent.QueueMode(s.settings.Agent.SteeringMode),
+		FollowUp:      agent.QueueMode(s.settings.Agent.FollowUpMode),
 		Logger:        s.server.opts.Logger,
 	})
 	s.commands = s.buildCommands()
@@ -62,7 +62,7 @@ func (s *Session) loadSkills() []agent.Skill {
 	return skills
 }
 
-func (s *Session) buildTools(settings config.Settings, skills []agent.Skill) *tooling.Registry {
+func (s *Session) buildTools(skills []agent.Skill) *tooling.Registry {
 	known := make([]builtin.Skill, len(skills))
 	for i, k := range skills {
 		known[i] = builtin.Skill(k)
@@ -73,7 +73,7 @@ func (s *Session) buildTools(settings config.Settings, skills []agent.Skill) *to
 		Workspace: s.workspace,
 		Buffers:   s.editor.Buffers,
 		OutputDir: s.outputDir(),
-		MaxOutput: settings.Tools.Bash.MaxOutputBytes,
+		MaxOutput: s.settings.Tools.Bash.MaxOutputBytes,
 		Skills:    func() []builtin.Skill { return known },
 		Env:       s.server.opts.Environ,
 	})
@@ -94,8 +94,8 @@ func (s *Session) systemPrompt(skills []agent.Skill) string {
 	})
 }
 
-func (s *Session) contextWindow() int {
-	if n := s.server.settings.Agent.ContextWindow; n > 0 {
+func contextWindow(settings config.Settings) int {
+	if n := settings.Agent.ContextWindow; n > 0 {
 		return n
 	}
 	return defaultContextWindow
