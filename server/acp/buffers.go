@@ -16,20 +16,29 @@ import (
 const fsPatience = 10 * time.Second
 
 // buffers are the texts a client has open, seen through fs/read_text_file. ACP does not tell
-// which of them are unsaved, and some clients hand out stale text after a command changed a file.
-// So a text that differs from the disk is an unsaved one only while the disk is as we last saw it;
-// when the disk has changed since, the disk is what counts (ACP, "fs").
+// which of them are unsaved, and some clients hand out stale text after a file was changed behind
+// their back. So a text that differs from the disk is an unsaved one only while the disk is as we
+// last saw it; when the disk has changed since, the disk is what counts, and goes on to until the
+// client has another text (ACP, "fs").
 type buffers struct {
 	editor *editor
 
 	mu    sync.Mutex
-	disk  map[string][sha256.Size]byte // what each path held when we last saw it
-	dirty map[string]bool
-	mute  bool // the client did not answer; it is not asked again
+	disk  map[string]digest // what each path held when we last saw it
+	looks map[string]look   // what the client's text was when we last asked
+	mute  bool              // the client did not answer; it is not asked again
+}
+
+type digest = [sha256.Size]byte
+
+// A look is what asking for a text has told.
+type look struct {
+	text    digest
+	unsaved bool
 }
 
 func newBuffers(e *editor) *buffers {
-	return &buffers{editor: e, disk: map[string][sha256.Size]byte{}, dirty: map[string]bool{}}
+	return &buffers{editor: e, disk: map[string]digest{}, looks: map[string]look{}}
 }
 
 // Unsaved implements builtin.Buffers.
@@ -37,21 +46,26 @@ func (b *buffers) Unsaved(ctx context.Context, path string, disk []byte) (string
 	text, ok := b.read(ctx, path)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	seen, looked := b.disk[path]
-	unsaved := ok && !sameText(text, disk) && (!looked || seen == sha256.Sum256(disk))
-	b.dirty[path] = unsaved
-	if !unsaved {
-		delete(b.dirty, path)
+	if !ok {
+		delete(b.looks, path)
+		return "", false
 	}
-	return text, unsaved
+	now := look{text: sha256.Sum256(plain([]byte(text)))}
+	before, asked := b.looks[path]
+	seen, known := b.disk[path]
+	switch {
+	case now.text == sha256.Sum256(plain(disk)), known && seen != sha256.Sum256(disk):
+	case asked && now.text == before.text:
+		now.unsaved = before.unsaved // a stale text stays stale, whatever we wrote meanwhile
+	default:
+		now.unsaved = true
+	}
+	b.looks[path] = now
+	return text, now.unsaved
 }
 
-// sameText compares by content: clients give texts without byte order mark and with line ends of
-// their own.
-func sameText(text string, disk []byte) bool {
-	return bytes.Equal(plain([]byte(text)), plain(disk))
-}
-
+// plain is a text as it is compared: clients give texts without byte order mark and with line ends
+// of their own.
 func plain(b []byte) []byte {
 	return bytes.ReplaceAll(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
 }
@@ -79,14 +93,22 @@ func (b *buffers) call(ctx context.Context, method string, params, result any) e
 	defer cancel()
 	err := b.editor.c.call(bounded, method, params, result)
 	if err != nil && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
-		b.mu.Lock()
-		b.mute = true
-		b.mu.Unlock()
-		b.editor.notice(agent.Notice{
-			Level: agent.Warning, Title: fmt.Sprintf("The editor did not answer %s within %v: files are used as they are on disk, without unsaved changes.", method, fsPatience),
-		})
+		b.giveUp(method)
 	}
 	return err
+}
+
+func (b *buffers) giveUp(method string) {
+	b.mu.Lock()
+	told := b.mute
+	b.mute = true
+	b.mu.Unlock()
+	if told {
+		return
+	}
+	b.editor.notice(agent.Notice{
+		Level: agent.Warning, Title: fmt.Sprintf("The editor did not answer %s within %v: files are used as they are on disk, without unsaved changes.", method, fsPatience),
+	})
 }
 
 func (b *buffers) isMute() bool {
@@ -125,9 +147,11 @@ func (b *buffers) Saw(path string, disk []byte) {
 func (b *buffers) Dirty() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := make([]string, 0, len(b.dirty))
-	for path := range b.dirty {
-		list = append(list, path)
+	list := make([]string, 0, len(b.looks))
+	for path, l := range b.looks {
+		if l.unsaved {
+			list = append(list, path)
+		}
 	}
 	return list
 }

@@ -30,8 +30,10 @@ type connection struct {
 	initialized bool
 	caps        clientCapabilities
 	client      implementation
-	refused     map[string]bool    // client methods that were answered with -32601
+	refused     map[string]bool    // client methods that the client does not know
 	editors     map[string]*editor // by session id
+
+	toldCannotAsk sync.Once // the person knows that permission cannot be asked for
 }
 
 // A work is what a request takes beyond the read loop; nil when nothing is left to do.
@@ -163,14 +165,23 @@ func (c *connection) call(ctx context.Context, method string, params, result any
 		return errCannot
 	}
 	err := c.conn.Call(ctx, method, params, result)
-	var rpc *transport.Error
-	if errors.As(err, &rpc) && rpc.Code == transport.CodeMethodNotFound {
+	if refuses(method, err) {
 		c.mu.Lock()
 		c.refused[method] = true
 		c.mu.Unlock()
 		return errCannot
 	}
 	return err
+}
+
+// refuses reports whether err says that the client does not know method. Forms differ in what they
+// may hold, so a client that takes ours for invalid has none for us.
+func refuses(method string, err error) bool {
+	var rpc *transport.Error
+	if !errors.As(err, &rpc) {
+		return false
+	}
+	return rpc.Code == transport.CodeMethodNotFound || method == methodElicitation && rpc.Code == transport.CodeInvalidParams
 }
 
 func (c *connection) canCall(method string) bool {

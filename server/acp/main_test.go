@@ -94,6 +94,17 @@ func (d *desk) again(change func(*server.Options)) {
 	d.start(change)
 }
 
+// configure writes the user's settings. They are read when the agent starts.
+func (d *desk) configure(text string) {
+	d.t.Helper()
+	if err := os.MkdirAll(string(d.home), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(string(d.home), "config.json"), []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 func (d *desk) write(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.dir, name)

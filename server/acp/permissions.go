@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"nimlet/agent"
 	"nimlet/tooling"
 )
 
@@ -28,9 +29,6 @@ var verdicts = map[string]tooling.Verdict{
 // not a clear yes rejects; "cancelled" rejects this call and no more, because some clients send it
 // when a picker was dismissed.
 func (e *editor) askPermission(ctx context.Context, r tooling.PermissionRequest) (tooling.Verdict, error) {
-	if !e.c.canCall(methodPermission) {
-		return tooling.Reject, errCannot
-	}
 	var answer permissionResponse
 	err := e.c.call(ctx, methodPermission, permissionRequest{
 		SessionID: e.sessionID(), ToolCall: e.permissionCard(r), Options: permissionOptions(r.Need),
@@ -39,7 +37,8 @@ func (e *editor) askPermission(ctx context.Context, r tooling.PermissionRequest)
 	case ctx.Err() != nil:
 		return tooling.Reject, ctx.Err()
 	case errors.Is(err, errCannot):
-		return tooling.Reject, errCannot
+		e.c.toldCannotAsk.Do(func() { e.notice(cannotAsk) })
+		return tooling.Reject, errCannotAsk
 	case err != nil:
 		return tooling.Reject, fmt.Errorf("the editor answered with an error: %w", err)
 	}
@@ -51,6 +50,13 @@ func (e *editor) askPermission(ctx context.Context, r tooling.PermissionRequest)
 		return tooling.Reject, fmt.Errorf("the editor chose %q, which was not offered", answer.Outcome.OptionID)
 	}
 	return verdict, nil
+}
+
+var errCannotAsk = errors.New("the client cannot ask the user")
+
+var cannotAsk = agent.Notice{
+	Level: agent.Warning, Title: "This editor cannot ask for permission, so what needs one is refused.",
+	Text: "Start nimlet with --allow KEY for what it may do without asking, or use /yolo to allow everything until it ends.",
 }
 
 func permissionOptions(n tooling.Need) []permissionOption {
