@@ -213,9 +213,10 @@ func (e *Editor) acceptResponse(m message) {
 	}
 	c.result, c.err = m.Result, m.Error
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	c.seen = len(e.updates)
-	e.mu.Unlock()
 	close(c.done)
+	e.changed.Broadcast()
 }
 
 func (e *Editor) validate(method, suffix string, body json.RawMessage) {
@@ -285,6 +286,37 @@ func (c *Call) Answer() (json.RawMessage, *RPCError) {
 		c.e.t.Fatalf("no answer to %s within %v", c.method, patience)
 	}
 	return c.result, c.err
+}
+
+// Seen returns how many updates of a session had come when the answer did. The call must have been
+// answered.
+func (c *Call) Seen(id string) int {
+	<-c.done
+	c.e.mu.Lock()
+	defer c.e.mu.Unlock()
+	n := 0
+	for _, u := range c.e.updates[:c.seen] {
+		if id == "" || u.SessionID == id {
+			n++
+		}
+	}
+	return n
+}
+
+// AwaitUpdates waits until a session has been told of n updates, or the call is answered.
+func (e *Editor) AwaitUpdates(id string, n int, c *Call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.updatesLocked(id)) < n {
+		select {
+		case <-c.done:
+			return
+		case <-e.ended:
+			return
+		default:
+		}
+		e.changed.Wait()
+	}
 }
 
 // Call sends a request and waits for its result, which is decoded into result unless that is nil.

@@ -78,7 +78,7 @@ func embedded(live *server.Session, r *resource) (session.Part, error) {
 		if mime == "" {
 			mime = "text/plain"
 		}
-		return session.File{MIMEType: mime, Path: pathOf(r.URI), Data: data, Filename: path.Base(r.URI)}, nil
+		return session.File{MIMEType: mime, Path: pathOf(r.URI), Data: data, Filename: nameOf(r.URI)}, nil
 	case r.Blob == nil:
 		return nil, fmt.Errorf("a resource needs text or a blob")
 	case strings.HasPrefix(r.MIMEType, "image/"):
@@ -88,11 +88,11 @@ func embedded(live *server.Session, r *resource) (session.Part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the blob of %s is not base64", r.URI)
 	}
-	name, err := live.KeepAttachment(path.Base(pathOf(r.URI)), data)
+	name, err := live.KeepAttachment(nameOf(r.URI), data)
 	if err != nil {
 		return nil, err
 	}
-	return session.File{MIMEType: r.MIMEType, Path: name, Filename: path.Base(r.URI)}, nil
+	return session.File{MIMEType: r.MIMEType, Path: name, Filename: nameOf(r.URI)}, nil
 }
 
 // pathOf returns the path a file URI names; what is no file URI stays as it is. Percent signs are
@@ -102,11 +102,17 @@ func pathOf(uri string) string {
 		return uri
 	}
 	u, err := url.Parse(uri)
+	if err != nil { // a percent sign that stands for itself
+		u, err = url.Parse(strings.ReplaceAll(uri, "%", "%25"))
+	}
 	if err != nil {
 		return uri
 	}
 	return filePath(u.Host, u.Path)
 }
+
+// nameOf is the last element of what a URI names.
+func nameOf(uri string) string { return path.Base(strings.ReplaceAll(pathOf(uri), "\\", "/")) }
 
 // blocks converts the parts of a stored message for a replay.
 func blocks(m server.Message) []contentBlock {

@@ -105,6 +105,37 @@ func (d *desk) configure(text string) {
 	}
 }
 
+// storedSession returns the files of a session as they are now, by name.
+func (d *desk) storedSession(id string) map[string]string {
+	d.t.Helper()
+	names, err := filepath.Glob(filepath.Join(d.home.SessionsDir(), id+".*"))
+	if err != nil || len(names) == 0 {
+		d.t.Fatalf("session %s has the files %q (%v)", id, names, err)
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		if data, err := os.ReadFile(name); err == nil {
+			files[name] = string(data)
+		}
+	}
+	return files
+}
+
+// restore makes the files of a session what they were.
+func (d *desk) restore(id string, files map[string]string) {
+	d.t.Helper()
+	for name := range d.storedSession(id) {
+		if err := os.Remove(name); err != nil && filepath.Ext(name) != ".output" {
+			d.t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
 func (d *desk) write(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.dir, name)

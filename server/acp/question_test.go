@@ -28,14 +28,18 @@ type formRequest struct {
 func (d *desk) forms(answer *acptest.Answer) *atomic.Pointer[formRequest] {
 	var last atomic.Pointer[formRequest]
 	d.On("elicitation/create", func(params jsonRaw) *acptest.Answer {
-		var r formRequest
-		if err := json.Unmarshal(params, &r); err != nil {
-			d.t.Errorf("an elicitation: %v", err)
-		}
-		last.Store(&r)
+		last.Store(decodeForm(d.t, params))
 		return answer
 	})
 	return &last
+}
+
+func decodeForm(t testing.TB, params jsonRaw) *formRequest {
+	var r formRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		t.Errorf("an elicitation: %v", err)
+	}
+	return &r
 }
 
 func accepted(content map[string]any) *acptest.Answer {
