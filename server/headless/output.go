@@ -54,10 +54,15 @@ func (o *output) failed() error {
 	}
 }
 
-// Terminal says that a person sees the file, so that text from elsewhere must not steer the screen.
+// Terminal says that a person is at the other end of f: it is a character device other than the null
+// device.
 func Terminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // plain drops the control characters of s but for newline and tab.
