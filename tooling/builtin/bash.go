@@ -139,9 +139,19 @@ func (t bash) result(exit tooling.Exit, err error, args bashArgs, out *output) s
 		head += "still running when the command ended, and ended with it: " + strings.Join(exit.Left, ", ") + "\n"
 	}
 	return session.Result{
-		Output:  t.unsavedNote() + head + out.text(),
-		IsError: err != nil || exit.Code != 0,
+		Output:   t.unsavedNote() + head + out.text(),
+		IsError:  err != nil || exit.Code != 0,
+		ExitCode: exitCode(exit),
 	}
+}
+
+// exitCode is the code for the person's terminal; nil for a command that did not start, or that a
+// signal ended.
+func exitCode(exit tooling.Exit) *int {
+	if exit.Duration == 0 || exit.Signal != "" || exit.Code < 0 {
+		return nil
+	}
+	return &exit.Code
 }
 
 // childEnv is the environment of commands: that of nimlet without what is nimlet's own or would
