@@ -15,7 +15,7 @@ import (
 	"nimlet/session"
 )
 
-// Offline returns the model that is used when none is configured. It asks no network and knows
+// Offline returns the model that is used when there is no other. It asks no network and knows
 // nothing: it reads the person's message as commands, calls the tools they name, and prints what
 // the tools answered (spec: models, "offline"). Its rules are:
 //
@@ -30,8 +30,8 @@ func Offline() Model { return offline{} }
 
 type offline struct{}
 
-const offlineNotice = "nimlet is offline: no model is configured. To get one, set `default_provider` and its key in config.json; " +
-	"until then, start a line with a tool's name to run that tool."
+const offlineNotice = "nimlet is offline: this version knows no language model, whatever is configured. " +
+	"Start a line with a tool's name to run that tool."
 
 func (offline) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {

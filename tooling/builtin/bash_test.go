@@ -51,6 +51,19 @@ func TestBashTellsHowItWent(t *testing.T) {
 	has(t, works(t, tool, args{"command": "read x; echo \"[$x]\"; pwd"}), "[]\n"+c.Workspace.Root()+"\n")
 }
 
+func TestExitCodeIsKeptForTheTerminal(t *testing.T) {
+	tool := newBash(newConfig(t, nil))
+	for command, want := range map[string]int{"true": 0, "exit 3": 3, "kill -9 $$": -1} {
+		got := -1
+		if r := run(t, tool, args{"command": command}); r.ExitCode != nil {
+			got = *r.ExitCode
+		}
+		if got != want {
+			t.Errorf("%s: exit code %d, want %d (-1 for none)", command, got, want)
+		}
+	}
+}
+
 func TestBashNamesWhatItEnded(t *testing.T) {
 	text := works(t, newBash(newConfig(t, nil)), args{"command": "sleep 1000 & echo hi"})
 	has(t, text, "exit code 0", "still running when the command ended, and ended with it: ", "\nhi\n")

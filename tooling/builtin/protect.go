@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +26,13 @@ func (w *Workspace) writeNeed(path string) tooling.Need {
 	if name == "" {
 		return tooling.Need{Free: true}
 	}
+	stands := p.Short + " lies in " + name + ", which"
+	if filepath.Base(p.Short) == name {
+		stands = p.Short
+	}
 	return tooling.Need{
 		Subject: "a change of " + p.Short,
-		Reason:  fmt.Sprintf("%s is or lies in %s, which changes what the agent may do", p.Short, name),
+		Reason:  stands + " changes what the agent may do, or what the editor and git run",
 	}
 }
 

@@ -38,6 +38,11 @@ func TestProtectedFilesAreAlwaysAskedFor(t *testing.T) {
 			}
 		}
 	}
+	for path, want := range map[string]string{"sub/AGENTS.md": "sub/AGENTS.md changes ", ".git/config": ".git/config lies in .git, which changes "} {
+		if need := (write{c}).Permission(callOf(t, write{c}, args{"path": path})); !strings.HasPrefix(need.Reason, want) {
+			t.Errorf("%s: %s", path, need.Reason)
+		}
+	}
 	for _, path := range free {
 		if need := (edit{c}).Permission(callOf(t, edit{c}, args{"path": path})); !need.Free {
 			t.Errorf("%s: %+v", path, need)
