@@ -34,8 +34,9 @@ func (e *editor) ask(ctx context.Context, q tooling.Question) (tooling.Answer, e
 
 // elicit asks by a form.
 func (e *editor) elicit(ctx context.Context, q tooling.Question) (tooling.Answer, error) {
+	shown := fitQuestion(q, e.limit)
 	request := elicitationRequest{
-		SessionID: e.sessionID(), ToolCallID: q.CallID, Mode: "form", Message: asker(q) + q.Prompt, RequestedSchema: form(q),
+		SessionID: e.sessionID(), ToolCallID: q.CallID, Mode: "form", Message: asker(q) + shown.Prompt, RequestedSchema: form(shown),
 	}
 	var r elicitationResponse
 	if err := e.c.call(ctx, methodElicitation, request, &r); err != nil {
@@ -70,6 +71,19 @@ func asker(q tooling.Question) string {
 		return ""
 	}
 	return q.Source + ": "
+}
+
+// fitQuestion returns q as it is shown: its texts are cut where they would make a line too long.
+// The answer is always the whole label.
+func fitQuestion(q tooling.Question, limit int) tooling.Question {
+	q.Prompt = excerpt(q.Prompt, limit/8) // a form has it twice
+	each := limit / (4 * max(1, len(q.Options)))
+	options := make([]tooling.Option, len(q.Options))
+	for i, o := range q.Options {
+		options[i] = tooling.Option{Label: excerpt(o.Label, each), Description: excerpt(o.Description, each)}
+	}
+	q.Options = options
+	return q
 }
 
 func form(q tooling.Question) elicitationSchema {
@@ -139,10 +153,11 @@ func (e *editor) openCard(q tooling.Question) toolUpdate {
 }
 
 func (e *editor) choosePages(ctx context.Context, q tooling.Question, card toolUpdate) (tooling.Answer, error) {
+	shown := fitQuestion(q, e.limit)
 	for start := 0; ; {
 		var r permissionResponse
 		err := e.c.call(ctx, methodPermission, permissionRequest{
-			SessionID: e.sessionID(), ToolCall: card, Options: chooserOptions(q, start),
+			SessionID: e.sessionID(), ToolCall: card, Options: chooserOptions(shown, start),
 		}, &r)
 		if err != nil {
 			return cancelledAnswer, ended(ctx, err)
