@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"nimlet/session"
 )
@@ -23,13 +24,16 @@ type Command struct {
 // Commands is what a session understands after a slash, in the order in which they are offered.
 type Commands []Command
 
-var commandPattern = regexp.MustCompile(`^/([A-Za-z0-9:_-]+)(?:\s+|$)`)
+// commandPattern is compiled when it is first needed, which keeps it out of every start.
+var commandPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/([A-Za-z0-9:_-]+)(?:\s+|$)`)
+})
 
 // ParseCommand splits a message into the name of a slash command, in lower case, and its arguments.
 // ok is false for a message that is none, such as one that starts with a path.
 func ParseCommand(text string) (name, args string, ok bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
-	m := commandPattern.FindStringSubmatch(text)
+	m := commandPattern().FindStringSubmatch(text)
 	if m == nil {
 		return "", "", false
 	}

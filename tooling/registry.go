@@ -3,8 +3,8 @@ package tooling
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 
 	"nimlet/session"
 )
@@ -23,7 +23,11 @@ type entry struct {
 	schema func() (*checker, error)
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// validName reports whether providers take a tool of that name: ^[A-Za-z0-9_-]{1,64}$.
+func validName(name string) bool {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	return len(name) >= 1 && len(name) <= 64 && strings.Trim(name, allowed) == ""
+}
 
 // NewRegistry makes a registry of tools. only restricts it to the names it lists; nil keeps all,
 // an empty list none. Providers refuse a whole request for one bad tool, so a tool with a bad
@@ -69,7 +73,7 @@ func (r *Registry) add(t Tool, spec Spec) (replaced bool) {
 
 // unfit says why no provider would take a tool of this description; "" when it is fit.
 func unfit(s Spec) string {
-	if !validName.MatchString(s.Name) {
+	if !validName(s.Name) {
 		return "a name is 1 to 64 letters, digits, _ and -"
 	}
 	var schema map[string]any

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // providerKeys are the variables in which the built-in providers look for their keys.
@@ -12,7 +13,8 @@ var providerKeys = []string{
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY",
 }
 
-var envReference = regexp.MustCompile(`\{env:([^}]+)\}`)
+// envReference is compiled when it is first needed: most starts never do.
+var envReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{env:([^}]+)\}`) })
 
 // ChildEnviron returns environ, as os.Environ has it, without the variables that hold the user's
 // keys: what a tool runs is chosen by a model, and a key it never sees is one it cannot give away.
@@ -26,7 +28,7 @@ func (s Settings) ChildEnviron(environ []string) []string {
 			values = append(values, header)
 		}
 		for _, value := range values {
-			for _, m := range envReference.FindAllStringSubmatch(value, -1) {
+			for _, m := range envReference().FindAllStringSubmatch(value, -1) {
 				secret = append(secret, m[1])
 			}
 		}
