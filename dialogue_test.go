@@ -19,7 +19,7 @@ import (
 //
 //	[!] acp file [flags...]
 //
-// It starts nimlet --acp with the flags and plays the dialogue in the file, from the editor's side:
+// It starts nimlet with the flags and plays the dialogue in the file, from the editor's side:
 //
 //	-> text      sends the text as a line
 //	<- object    waits for a message that has all that the object has; others before it are passed over
@@ -41,7 +41,7 @@ func playACP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	script := ts.ReadFile(args[0])
 	stderr := &record{}
-	c, in, out := start(ts, append([]string{"nimlet", "--acp"}, args[1:]...), stderr)
+	c, in, out := start(ts, append([]string{"nimlet"}, args[1:]...), stderr)
 	late := time.AfterFunc(hang, func() { _ = c.Process.Kill() })
 	d := dialogue{ts: ts, process: c.Process, in: in, out: bufio.NewReader(out), known: map[string]any{}}
 	played := d.play(script)
