@@ -74,10 +74,11 @@ func (p *progress) showLocked() {
 	p.agent.emit(ToolProgress{CallID: p.call, Tail: string(p.tail), Fresh: fresh})
 }
 
-// close ends the timer. What was not shown yet comes with the result.
+// close shows what was not shown yet, for editors that draw a terminal, and ends the timer.
 func (p *progress) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.showLocked()
 	p.closed = true
 	if p.timer != nil {
 		p.timer.Stop()

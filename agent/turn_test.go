@@ -451,7 +451,7 @@ func (g guarded) Run(ctx context.Context, e tooling.Env, c session.Call) (sessio
 	return g.t.Run(ctx, e, c)
 }
 
-func TestProgressIsShownAndItsLastPartComesWithTheResult(t *testing.T) {
+func TestProgressIsATailOfBoundedLength(t *testing.T) {
 	shown := make(chan struct{}, 10)
 	slow := works("slow", func(_ context.Context, env tooling.Env, _ session.Call) (session.Result, error) {
 		env.Progress("first\n")

@@ -26,8 +26,6 @@ type Editor struct {
 	Buffers builtin.Buffers
 	// Hides names slash commands that this editor does better itself: they work, but are not offered.
 	Hides []string
-	// HowToAllow tells what to do where Ask is nil; it ends a refusal.
-	HowToAllow string
 }
 
 // A Message is what a person sent: a prompt's content.

@@ -93,7 +93,7 @@ func (s *Session) sayLeftOut(files []string) {
 		return
 	}
 	s.told, s.asked = true, true
-	s.noteLocked(agent.Info, fmt.Sprintf("Left out because this folder is not trusted: %s. /trust on loads them.", strings.Join(files, ", ")))
+	s.noteLocked(agent.Info, fmt.Sprintf("Left out because this folder is not trusted: %s. /trust on (in a shell, nimlet trust on) loads them.", strings.Join(files, ", ")))
 }
 
 // setTrust stores the person's decision and rebuilds what depends on it.

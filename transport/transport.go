@@ -78,8 +78,9 @@ type Options struct {
 
 const (
 	// answerGrace is how long calls in flight may go on once the input has ended: long enough for an
-	// answer that is nearly there, short enough that no editor's restart waits for it.
-	answerGrace = time.Second
+	// answer that is nearly there, short enough that a program which must then be killed, which takes
+	// a second, is gone within two.
+	answerGrace = 750 * time.Millisecond
 	// stuckLimit is how long Serve waits, after everything was cancelled, for handlers that do not
 	// heed it. An agent that outlives its editor is worse than a goroutine that is left behind.
 	stuckLimit = 2 * time.Second

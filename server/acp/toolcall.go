@@ -29,7 +29,7 @@ func (u *Updates) toolCall(event agent.Event) {
 
 func (u *Updates) started(v agent.ToolStarted) toolUpdate {
 	u.mu.Lock()
-	u.kinds[v.Call.ID] = v.Card.Kind
+	u.calls[v.Call.ID] = shownCall{kind: v.Card.Kind, terminal: u.terminals && v.Call.Name == "bash"}
 	u.mu.Unlock()
 	t := u.card(v.Call, v.Card)
 	t.SessionUpdate, t.Status, t.Name = "tool_call", pending, v.Call.Name
@@ -53,10 +53,7 @@ const maxTitle = 200 // characters; commands can be long
 
 func (u *Updates) progress(v agent.ToolProgress) toolUpdate {
 	t := toolUpdate{SessionUpdate: "tool_call_update", ToolCallID: v.CallID, Status: inProgress}
-	if u.drawsTerminal(v.CallID) {
-		u.mu.Lock()
-		u.streamed[v.CallID] = true
-		u.mu.Unlock()
+	if u.streamsTo(v.CallID) {
 		t.Meta = map[string]any{"terminal_output": terminalOutput{v.CallID, v.Fresh}}
 		return t
 	}
@@ -83,38 +80,51 @@ func (u *Updates) finished(v agent.ToolFinished) toolUpdate {
 	if v.Result.IsError {
 		t.Status = failed
 	}
-	kind := u.forget(id)
+	call := u.forget(id)
 	ran := v.Result.ExitCode != nil || !v.Result.IsError
-	if kind == tooling.KindExecute && u.terminals && ran {
-		u.finishTerminal(&t, v)
+	if call.terminal && ran {
+		u.finishTerminal(&t, v, call.streamed)
 		return t
 	}
-	t.Content = u.resultContent(kind, v.Result)
+	t.Content = u.resultContent(call.kind, v.Result)
 	return t
 }
 
-// forget returns the kind of a call that is over.
-func (u *Updates) forget(id string) tooling.Kind {
+// A shownCall is a call that is not finished, as the client has it.
+type shownCall struct {
+	kind     tooling.Kind
+	terminal bool // drawn as one
+	streamed bool // and has had output
+}
+
+// forget returns a call that is over.
+func (u *Updates) forget(id string) shownCall {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	kind := u.kinds[id]
-	delete(u.kinds, id)
-	return kind
+	call := u.calls[id]
+	delete(u.calls, id)
+	return call
 }
 
 func (u *Updates) drawsTerminal(id string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.terminals && u.kinds[id] == tooling.KindExecute
+	return u.calls[id].terminal
+}
+
+// streamsTo reports whether a call's output goes to a terminal, and notes that it does.
+func (u *Updates) streamsTo(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	call := u.calls[id]
+	call.streamed = call.terminal
+	u.calls[id] = call
+	return call.terminal
 }
 
 // finishTerminal closes a call that the client draws as a terminal: with its output, unless that
 // was streamed, and with how it ended.
-func (u *Updates) finishTerminal(t *toolUpdate, v agent.ToolFinished) {
-	u.mu.Lock()
-	streamed := u.streamed[v.Call.ID]
-	delete(u.streamed, v.Call.ID)
-	u.mu.Unlock()
+func (u *Updates) finishTerminal(t *toolUpdate, v agent.ToolFinished, streamed bool) {
 	t.Content = []toolContent{{Type: "terminal", TerminalID: v.Call.ID}}
 	t.Meta = map[string]any{"terminal_exit": terminalExit{TerminalID: v.Call.ID, ExitCode: v.Result.ExitCode}}
 	if !streamed {

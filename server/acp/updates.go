@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"nimlet/agent"
-	"nimlet/tooling"
 )
 
 // Updates translates the events of one session into ACP's update objects and hands each to send.
@@ -16,9 +15,8 @@ type Updates struct {
 	notices   bool // the client has notices
 
 	mu       sync.Mutex
-	numbered int // counts the messages and cards that stand for no event of the session
-	kinds    map[string]tooling.Kind
-	streamed map[string]bool // calls whose output the client has in a terminal
+	numbered int                  // counts the messages and cards that stand for no event of the session
+	calls    map[string]shownCall // that are not finished, by id
 }
 
 // NewUpdates returns an Updates for a reader that takes all there is: notices, and lines as long
@@ -30,7 +28,7 @@ func NewUpdates(send func(update any)) *Updates {
 func newUpdates(send func(update any), limit int, notices, terminals bool) *Updates {
 	return &Updates{
 		send: send, limit: limit, notices: notices, terminals: terminals,
-		kinds: map[string]tooling.Kind{}, streamed: map[string]bool{},
+		calls: map[string]shownCall{},
 	}
 }
 

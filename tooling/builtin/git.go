@@ -41,13 +41,13 @@ func (t git) Spec() tooling.Spec {
 		Description: "Look at the git repository; nothing is changed. status: changed files. log: commits. show: a commit, or a file of one as COMMIT:PATH. " +
 			"diff: the files on disk against a commit (HEAD when left out), or two commits as A..B. blame: who last changed each line of path.",
 		Schema: json.RawMessage(`{"type":"object","properties":{` +
-			`"operation":{"enum":["status","log","show","diff","blame"]},` +
+			`"operation":{"type":"string","enum":["status","log","show","diff","blame"]},` +
 			`"path":{"type":"string","minLength":1,"description":"only this file or folder, relative to the workspace"},` +
 			`"commit":{"type":"string","minLength":1,"description":"a hash, branch, tag or other name of a commit; for log and diff also a range A..B"},` +
 			`"limit":{"type":"integer","minimum":1,"maximum":1000,"description":"most commits for log (20 when left out), most lines otherwise"}},` +
 			`"required":["operation"],"additionalProperties":false}`),
 		Capabilities: []tooling.Capability{tooling.Read},
-		Kind:         tooling.KindRead,
+		Kind:         tooling.KindExecute,
 	}
 }
 
