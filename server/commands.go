@@ -75,10 +75,7 @@ func (s *Session) describe(context.Context, string) (string, error) {
 // beginAnew puts an empty conversation in the place of this one, which stays stored. The editor
 // goes on with the id it knows (ACP, "/new").
 func (s *Session) beginAnew(ctx context.Context, _ string) (string, error) {
-	fresh, err := s.server.newStore(s.place)
-	if err != nil {
-		return "", err
-	}
+	fresh, unkept := s.server.newStore(s.place)
 	old := s.Store()
 	if err := old.Flush(ctx); err != nil {
 		return "", fmt.Errorf("the conversation so far is not safely on disk, so it stays: %w", err)
@@ -89,6 +86,9 @@ func (s *Session) beginAnew(ctx context.Context, _ string) (string, error) {
 	s.wire(agent.Act)
 	s.theAgent().Show(agent.ModeChanged{Mode: agent.Act})
 	s.tellTitle()
+	if unkept != nil {
+		s.noteUnkept(unkept)
+	}
 	reply := "A new conversation begins here."
 	if old.Len() > 0 && old.Path() != "" {
 		reply += " The one so far is kept as session " + old.ID() + "."

@@ -35,6 +35,11 @@ func (s *Session) noteProblem(p config.Problem) {
 	s.noteLocked(level, p.String())
 }
 
+// noteUnkept tells that the conversation is in memory alone, and why.
+func (s *Session) noteUnkept(why error) {
+	s.Note(agent.Warning, fmt.Sprintf("This conversation is not stored and ends with nimlet: %v", why))
+}
+
 // noteProblems collects what opening the session found.
 func (s *Session) noteProblems() {
 	for _, w := range s.store.Warnings() {

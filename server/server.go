@@ -78,22 +78,28 @@ type Place struct {
 // Create starts a new session in p for the editor that attach makes, given the session's id.
 // A *PlaceError says that p is no place to work.
 func (s *Server) Create(p Place, attach func(id string) Editor) (*Session, error) {
-	store, err := s.newStore(p)
-	if err != nil {
-		return nil, err
+	store, unkept := s.newStore(p)
+	live, err := s.start(store, p, attach)
+	if err == nil && unkept != nil {
+		live.noteUnkept(unkept)
 	}
-	return s.start(store, p, attach)
+	return live, err
 }
 
-func (s *Server) newStore(p Place) (*session.Store, error) {
+// newStore begins a conversation. Where it cannot be stored it is kept in memory, and unkept says
+// why: a home that is full or cannot be written to is no reason not to work.
+func (s *Server) newStore(p Place) (store *session.Store, unkept error) {
 	now := time.Now()
 	h := session.Header{ID: session.NewID(now), Workspace: p.Dir, Directories: p.More, Created: now}
 	if s.opts.NoSession {
 		return session.InMemory(h), nil
 	}
+	if err := session.Usable(s.SessionsDir()); err != nil {
+		return session.InMemory(h), err
+	}
 	store, err := session.Create(s.SessionsDir(), h)
 	if err != nil {
-		return nil, fmt.Errorf("creating a session: %w", err)
+		return session.InMemory(h), err
 	}
 	return store, nil
 }

@@ -169,7 +169,7 @@ func (s *Session) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	err := s.line.close(ctx)
-	if s.server.opts.NoSession {
+	if s.Store().Path() == "" {
 		err = errors.Join(err, os.RemoveAll(s.outputDir()))
 	}
 	return errors.Join(err, s.Store().Close(), s.workspace.Close())
@@ -178,8 +178,8 @@ func (s *Session) close(ctx context.Context) error {
 // outputDir is where whole outputs go that were cut for the model. A conversation in memory keeps
 // them as long as it lives.
 func (s *Session) outputDir() string {
-	if s.server.opts.NoSession {
-		return filepath.Join(os.TempDir(), "nimlet-"+s.id+".output")
+	if dir := s.store.OutputDir(); dir != "" {
+		return dir
 	}
-	return s.store.OutputDir()
+	return filepath.Join(os.TempDir(), "nimlet-"+s.id+".output")
 }

@@ -70,6 +70,18 @@ func Create(dir string, h Header) (*Store, error) {
 	return newStore(dir, h), nil
 }
 
+// Usable returns why dir can hold no sessions, nil when it can. It makes dir and leaves nothing in it.
+func Usable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making the folder of sessions: %w", err)
+	}
+	probe, err := os.CreateTemp(dir, ".usable-*")
+	if err != nil {
+		return fmt.Errorf("writing to the folder of sessions: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // InMemory begins a session that behaves as one of Create does and never has a file.
 func InMemory(h Header) *Store { return newStore("", fresh(h)) }
 

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 )
@@ -21,13 +22,13 @@ import (
 type Home string
 
 // FindHome returns NIMLET_HOME, or ".nimlet" in the user's home folder when it is not set. getenv
-// is os.Getenv, or a test's. It is an error when neither is known.
+// is os.Getenv, or a test's. It is an error when neither is known, the system's accounts asked.
 func FindHome(getenv func(string) string) (Home, error) {
 	dir := getenv("NIMLET_HOME")
 	if dir == "" {
 		home := UserHome(getenv)
 		if home == "" {
-			return "", errors.New("finding the home folder: neither HOME nor NIMLET_HOME is set; set one of them")
+			return "", errors.New("finding the home folder: neither HOME nor NIMLET_HOME is set, and the system knows no home of this user; set one of them")
 		}
 		dir = filepath.Join(home, ".nimlet")
 	}
@@ -39,12 +40,21 @@ func FindHome(getenv func(string) string) (Home, error) {
 }
 
 // UserHome returns the user's own home folder, in which ~/.agents lies whatever NIMLET_HOME says;
-// "" when the environment names none.
+// "" when nobody knows one. Where the environment does not say, as under some editors and service
+// managers, the system's accounts do.
 func UserHome(getenv func(string) string) string {
+	name := "HOME"
 	if runtime.GOOS == "windows" {
-		return getenv("USERPROFILE")
+		name = "USERPROFILE"
 	}
-	return getenv("HOME")
+	if dir := getenv(name); dir != "" {
+		return dir
+	}
+	account, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return account.HomeDir
 }
 
 // ConfigFile returns the user's settings.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	accounts "os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,13 +133,13 @@ func TestAFolderInAFilesPlace(t *testing.T) {
 }
 
 func TestFindHome(t *testing.T) {
-	user := t.TempDir()
-	env := map[string]string{"HOME": user, "USERPROFILE": user}
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "USERPROFILE": home}
 	get := func(name string) string { return env[name] }
-	if h, err := FindHome(get); err != nil || string(h) != filepath.Join(user, ".nimlet") {
+	if h, err := FindHome(get); err != nil || string(h) != filepath.Join(home, ".nimlet") {
 		t.Errorf("home is %s (%v)", h, err)
 	}
-	env["NIMLET_HOME"] = filepath.Join(user, "other")
+	env["NIMLET_HOME"] = filepath.Join(home, "other")
 	if h, err := FindHome(get); err != nil || string(h) != env["NIMLET_HOME"] {
 		t.Errorf("home is %s (%v), want %s", h, err, env["NIMLET_HOME"])
 	}
@@ -151,7 +152,11 @@ func TestFindHome(t *testing.T) {
 		t.Errorf("home is %s (%v)", h, err)
 	}
 	clear(env)
-	if h, err := FindHome(get); err == nil {
-		t.Errorf("home is %s without any", h)
+	account, err := accounts.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := FindHome(get); err != nil || string(h) != filepath.Join(account.HomeDir, ".nimlet") {
+		t.Errorf("home is %s (%v) where the environment names none", h, err)
 	}
 }

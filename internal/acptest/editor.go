@@ -288,6 +288,13 @@ func (c *Call) Answer() (json.RawMessage, *RPCError) {
 	return c.result, c.err
 }
 
+// NextID is the id that the next request will have.
+func (e *Editor) NextID() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.nextID
+}
+
 // Seen returns how many updates of a session had come when the answer did. The call must have been
 // answered.
 func (c *Call) Seen(id string) int {

@@ -4,8 +4,8 @@ package e2e_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,6 +65,8 @@ type desk struct {
 	out    *os.File
 	stderr *record
 	ended  chan struct{} // closed when the process has been waited for
+
+	works int // counts the commands that were begun to be ended
 }
 
 // A record keeps what is written to it.
@@ -201,8 +203,12 @@ func said(updates []acptest.Update) map[string]string {
 	return texts
 }
 
-func drain(r io.Reader) string {
-	text, _ := io.ReadAll(r)
+// quoted is a command as the arguments of a call of bash.
+func quoted(command string) string {
+	text, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		return err.Error()
+	}
 	return string(text)
 }
 
