@@ -18,10 +18,10 @@ func (s *Session) buildCommands() agent.Commands {
 		{Name: "session", Description: "Show this session's id, file and settings", Run: s.describe},
 		{Name: "new", Description: "Begin a new conversation here", Run: s.beginAnew},
 		{Name: "resume", Description: "Say how to go back to an earlier conversation", Run: s.howToResume},
-		{Name: "name", Hint: "title", Description: "Name this session, or show its name", Run: s.rename},
-		{Name: "permissions", Hint: "clear", Description: "Show what is allowed without asking, or take it back", Run: s.showPermissions},
-		{Name: "yolo", Hint: "off", Description: "Allow everything without asking, until nimlet ends", Run: s.yolo},
-		{Name: "trust", Hint: "on|off", Description: "Show or decide whether this folder's own settings count", Run: s.trust},
+		{Name: "name", Hint: "[title]", Description: "Name this session, or show its name", Run: s.rename},
+		{Name: "permissions", Hint: "[clear]", Description: "Show what is allowed without asking, or take it back", Run: s.showPermissions},
+		{Name: "yolo", Hint: "[off]", Description: "Allow everything without asking, until nimlet ends", Run: s.yolo},
+		{Name: "trust", Hint: "[on|off]", Description: "Show or decide whether this folder's own settings count", Run: s.trust},
 	}
 	for i := range list {
 		for _, hidden := range s.editor.Hides {
@@ -126,7 +126,7 @@ func (s *Session) showPermissions(_ context.Context, args string) (string, error
 		if err := s.permissions.Clear(); err != nil {
 			return "", err
 		}
-		return "Nothing is allowed without asking any more, but for what needs no permission.", nil
+		return "What you allowed is taken back.\n\n" + s.permissionList(), nil
 	case "":
 		return s.permissionList(), nil
 	}
@@ -140,7 +140,7 @@ func (s *Session) permissionList() string {
 	}
 	grants := s.permissions.Grants()
 	if len(grants) == 0 {
-		b.WriteString("Nothing has been allowed for longer than one call.")
+		b.WriteString("Nothing is allowed for longer than one call.")
 		return b.String()
 	}
 	b.WriteString("Allowed without asking:\n")

@@ -489,7 +489,9 @@ func TestPermissionsAreShownAndTakenBack(t *testing.T) {
 			t.Errorf("%q does not show %q", list, want)
 		}
 	}
-	said("/permissions clear")
+	if reply := said("/permissions clear"); !strings.Contains(reply, "taken back") || !strings.Contains(reply, "touch flag") {
+		t.Errorf("clearing says %q", reply)
+	}
 	if list := said("/permissions"); strings.Contains(list, "one") || strings.Contains(list, "two") || !strings.Contains(list, "touch flag") {
 		t.Errorf("after clearing: %q", list)
 	}
