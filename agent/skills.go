@@ -96,8 +96,7 @@ func readSkill(dir string) (Skill, error) {
 	}
 	s := Skill{Dir: dir, File: file}
 	front, body := splitFrontMatter(text)
-	var meta skillMeta
-	meta, err = parseSkillMeta(front)
+	meta, err := parseMeta(front)
 	s.Name, s.Description = oneLine(meta.Name), oneLine(meta.Description)
 	if s.Name == "" {
 		s.Name = filepath.Base(dir)
@@ -111,15 +110,23 @@ func readSkill(dir string) (Skill, error) {
 	return s, err
 }
 
-// readHead returns the beginning of a regular file. Anything else is not opened: a pipe would
-// block.
+// readHead returns the beginning of a SKILL.md. That its folder is a link to a file, or leads
+// nowhere, makes it no skill.
 func readHead(file string) (string, error) {
-	info, err := os.Stat(file)
+	text, err := readStart(file, maxSkillHead)
 	if err != nil {
-		// That dir is a link to a file, or leads nowhere, makes it no skill.
 		if parent, statErr := os.Stat(filepath.Dir(file)); statErr != nil || !parent.IsDir() {
 			return "", fs.ErrNotExist
 		}
+	}
+	return text, err
+}
+
+// readStart returns the first n bytes of a regular file as text with LF. Anything else is not
+// opened: a pipe would block.
+func readStart(file string, n int64) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
@@ -130,7 +137,7 @@ func readHead(file string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSkillHead))
+	data, err := io.ReadAll(io.LimitReader(f, n))
 	return strings.ToValidUTF8(strings.ReplaceAll(strings.TrimPrefix(string(data), "\uFEFF"), "\r\n", "\n"), "\uFFFD"), err
 }
 
@@ -151,30 +158,31 @@ func splitFrontMatter(text string) (front, body string) {
 	return "", text
 }
 
-type skillMeta struct {
+// A meta is the front matter of a skill or a template.
+type meta struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 }
 
-// parseSkillMeta reads a front matter. Where it is no YAML, as with a colon in an unquoted
+// parseMeta reads a front matter. Where it is no YAML, as with a colon in an unquoted
 // description, the text of its lines is used, and the error says so.
-func parseSkillMeta(front string) (skillMeta, error) {
-	var meta skillMeta
-	err := yaml.Unmarshal([]byte(front), &meta)
+func parseMeta(front string) (meta, error) {
+	var m meta
+	err := yaml.Unmarshal([]byte(front), &m)
 	if err == nil {
-		return meta, nil
+		return m, nil
 	}
 	for line := range strings.Lines(front) {
 		key, value, _ := strings.Cut(line, ":")
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
 		switch key {
 		case "name":
-			meta.Name = value
+			m.Name = value
 		case "description":
-			meta.Description = value
+			m.Description = value
 		}
 	}
-	return meta, fmt.Errorf("the front matter is no YAML, its lines are taken as they are: %w; quote a text that has a colon", err)
+	return m, fmt.Errorf("the front matter is no YAML, its lines are taken as they are: %w; quote a text that has a colon", err)
 }
 
 // firstLine is the first line of a Markdown text that is neither blank nor a heading.

@@ -55,17 +55,26 @@ func occupied(path string) bool {
 // of the same name before it (seed 000, "Discovery roots compared"). They need not exist. userHome
 // is where ~/.agents lies, "" for nowhere.
 func SkillRoots(h Home, userHome, workspace string, trusted bool) []string {
-	var roots []string
+	return roots(h, userHome, workspace, trusted, "skills")
+}
+
+// PromptRoots returns the folders that prompt templates are looked for in, as SkillRoots does.
+func PromptRoots(h Home, userHome, workspace string, trusted bool) []string {
+	return roots(h, userHome, workspace, trusted, "prompts")
+}
+
+func roots(h Home, userHome, workspace string, trusted bool, kind string) []string {
+	var list []string
 	if userHome != "" {
-		roots = append(roots, filepath.Join(userHome, ".agents", "skills"))
+		list = append(list, filepath.Join(userHome, ".agents", kind))
 	}
-	roots = append(roots, h.join("skills"))
+	list = append(list, h.join(kind))
 	if trusted {
 		for _, folder := range []string{".agent", ".agents", ".nimlet"} {
-			roots = append(roots, filepath.Join(workspace, folder, "skills"))
+			list = append(list, filepath.Join(workspace, folder, kind))
 		}
 	}
-	return roots
+	return list
 }
 
 // SystemPrompt returns the text that stands in place of the built-in system prompt, "" to keep
