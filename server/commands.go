@@ -83,6 +83,9 @@ func (s *Session) beginAnew(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	s.store = fresh
 	s.mu.Unlock()
+	if s.editor.Begin != nil {
+		s.editor.Begin(fresh.ID())
+	}
 	s.wire(agent.Act)
 	s.theAgent().Show(agent.ModeChanged{Mode: agent.Act})
 	s.tellTitle()

@@ -16,6 +16,8 @@ type Editor struct {
 	Emit func(agent.Event)
 	// Commands shows which slash commands there are, whenever that changes.
 	Commands func(agent.Commands)
+	// Begin says that another conversation, with this id, takes the place of the one shown (/new).
+	Begin func(id string)
 	// Ask puts a question to the person.
 	Ask func(context.Context, tooling.Question) (tooling.Answer, error)
 	// AskPermission asks whether a call may run.

@@ -49,6 +49,9 @@ func (s *Session) command(t *Ticket, text, name, args string) (agent.Reason, err
 func (s *Session) answer(text, reply string) (agent.Reason, error) {
 	store := s.Store()
 	id := fmt.Sprintf("c%d", store.Len())
+	if store.Len() == 0 {
+		id = fmt.Sprintf("c0.%d", s.nextUnstored())
+	}
 	if store.Len() > 0 {
 		mark := session.Mark{Command: &session.Exchange{Text: text, Reply: reply}}
 		if err := store.Append(mark.Event()); err != nil {
@@ -57,6 +60,14 @@ func (s *Session) answer(text, reply string) (agent.Reason, error) {
 	}
 	s.theAgent().Show(agent.CommandReply{MessageID: id, Text: reply})
 	return agent.Completed, nil
+}
+
+// nextUnstored counts the answers that no place in the conversation tells apart.
+func (s *Session) nextUnstored() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unstored++
+	return s.unstored
 }
 
 // tellTitle shows the session's title when it is a new one.

@@ -38,6 +38,7 @@ type Session struct {
 	pending  []agent.Notice // what the person is told when the next prompt runs
 	title    string         // that the editor knows
 	asked    bool           // whether to trust the folder needs no question any more
+	unstored int            // counts the answers of commands that were not stored
 	told     bool           // the person knows what an untrusted folder does not get
 }
 

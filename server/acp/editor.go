@@ -28,6 +28,7 @@ func (c *connection) attach(id string) server.Editor {
 	ed := server.Editor{
 		Emit:          e.Emit,
 		Commands:      e.commands,
+		Begin:         e.begin,
 		Ask:           e.ask,
 		AskPermission: e.askPermission,
 		Hides:         []string{"resume"}, // the client has a list of its own

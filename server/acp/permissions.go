@@ -74,7 +74,7 @@ func permissionOptions(n tooling.Need) []permissionOption {
 func (e *editor) permissionCard(r tooling.PermissionRequest) toolUpdate {
 	title, _ := headline(r.Need.Subject, maxTitle)
 	u := toolUpdate{
-		ToolCallID: r.Call.ID, Title: title, Name: r.Call.Name, Kind: string(r.Spec.Kind), Status: pending,
+		ToolCallID: e.unique(r.Call.ID), Title: title, Name: r.Call.Name, Kind: string(r.Spec.Kind), Status: pending,
 		RawInput: fitInput(r.Call.Input, e.limit/4),
 	}
 	room := e.limit - toolOverhead - len(u.RawInput)

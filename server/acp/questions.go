@@ -16,6 +16,9 @@ import (
 var cancelledAnswer = tooling.Answer{Cancelled: true}
 
 func (e *editor) ask(ctx context.Context, q tooling.Question) (tooling.Answer, error) {
+	if q.CallID != "" {
+		q.CallID = e.unique(q.CallID)
+	}
 	if e.c.caps.Elicitation.V.Form.V != nil && e.c.canCall(methodElicitation) {
 		answer, err := e.elicit(ctx, q)
 		if !errors.Is(err, errCannot) {

@@ -13,16 +13,20 @@ import (
 func (u *Updates) toolCall(event agent.Event) {
 	switch v := event.(type) {
 	case agent.ToolStarted:
+		v.Call.ID = u.unique(v.Call.ID)
 		u.send(u.started(v))
 	case agent.ToolChanged:
+		v.Call.ID = u.unique(v.Call.ID)
 		t := u.card(v.Call, v.Card)
 		t.SessionUpdate = "tool_call_update"
 		u.send(t)
 	case agent.ToolRunning:
-		u.send(toolUpdate{SessionUpdate: "tool_call_update", ToolCallID: v.CallID, Status: inProgress})
+		u.send(toolUpdate{SessionUpdate: "tool_call_update", ToolCallID: u.unique(v.CallID), Status: inProgress})
 	case agent.ToolProgress:
+		v.CallID = u.unique(v.CallID)
 		u.send(u.progress(v))
 	case agent.ToolFinished:
+		v.Call.ID = u.unique(v.Call.ID)
 		u.send(u.finished(v))
 	}
 }

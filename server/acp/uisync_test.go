@@ -245,3 +245,39 @@ func TestUsageIsToldAfterEveryAnswerOfTheModel(t *testing.T) {
 		t.Errorf("told %d times in a turn of two answers", n)
 	}
 }
+
+func TestNoIdOfAThreadIsUsedTwiceAlsoAfterNew(t *testing.T) {
+	d, id := ready(t, `{}`, yolo)
+	d.write("a.txt", "alpha\n")
+	seen := map[string]int{} // by id, the round it came in
+	for round := range 3 {
+		updates := append(d.Say(id, "read a.txt"), d.Say(id, "hello")...)
+		for _, u := range updates {
+			for _, field := range []string{"messageId", "toolCallId"} {
+				name := u.String(field)
+				if name == "" {
+					continue
+				}
+				if before, ok := seen[name]; ok && before != round {
+					t.Errorf("%s %s was used before /new", field, name)
+				}
+				seen[name] = round
+			}
+		}
+		d.Say(id, "/new")
+	}
+}
+
+func TestEachAnswerOfACommandIsAMessageOfItsOwn(t *testing.T) {
+	d, id := ready(t, `{}`, nil)
+	seen := map[string]string{}
+	for _, text := range []string{"/help", "/session", "hello", "/help", "/session", "/new", "/help", "/session"} {
+		for _, u := range d.Say(id, text) {
+			name := u.String("messageId")
+			if before, ok := seen[name]; ok && before != text && name != "" {
+				t.Errorf("the answers of %s and %s are both message %s", before, text, name)
+			}
+			seen[name] = text
+		}
+	}
+}

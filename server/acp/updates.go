@@ -15,6 +15,7 @@ type Updates struct {
 	notices   bool // the client has notices
 
 	mu       sync.Mutex
+	begun    string               // begins the ids of a conversation that took the place of another
 	numbered int                  // counts the messages and cards that stand for no event of the session
 	calls    map[string]shownCall // that are not finished, by id
 }
@@ -36,11 +37,11 @@ func newUpdates(send func(update any), limit int, notices, terminals bool) *Upda
 func (u *Updates) Emit(event agent.Event) {
 	switch v := event.(type) {
 	case agent.TextDelta:
-		u.text("agent_message_chunk", v.MessageID, v.Text, nil)
+		u.text("agent_message_chunk", u.unique(v.MessageID), v.Text, nil)
 	case agent.ThoughtDelta:
-		u.text("agent_thought_chunk", v.MessageID, v.Text, nil)
+		u.text("agent_thought_chunk", u.unique(v.MessageID), v.Text, nil)
 	case agent.CommandReply:
-		u.text("agent_message_chunk", v.MessageID, v.Text, nil)
+		u.text("agent_message_chunk", u.unique(v.MessageID), v.Text, nil)
 	case agent.UserMessage:
 		u.userMessage(v)
 	case agent.Notice:
@@ -75,10 +76,10 @@ func (u *Updates) text(kind, messageID, text string, meta map[string]any) {
 func (u *Updates) userMessage(m agent.UserMessage) {
 	for _, b := range blocks(m.Content) {
 		if b.Type == "text" {
-			u.text("user_message_chunk", m.MessageID, *b.Text, nil)
+			u.text("user_message_chunk", u.unique(m.MessageID), *b.Text, nil)
 			continue
 		}
-		u.send(chunkUpdate{SessionUpdate: "user_message_chunk", Content: fitBlock(b, u.limit-chunkOverhead), MessageID: m.MessageID})
+		u.send(chunkUpdate{SessionUpdate: "user_message_chunk", Content: fitBlock(b, u.limit-chunkOverhead), MessageID: u.unique(m.MessageID)})
 	}
 }
 
@@ -94,6 +95,22 @@ func (u *Updates) notice(n agent.Notice) {
 	}
 	text := "**nimlet:** " + joinLines(n.Title, n.Text) + "\n\n"
 	u.text("agent_message_chunk", u.newID("notice"), text, map[string]any{"nimlet/notice": map[string]string{"severity": string(n.Level)}})
+}
+
+// begin says that another conversation goes on in this thread. Messages and calls are named by their
+// place in a conversation, so their names begin anew too, and the editor must not take one for
+// another.
+func (u *Updates) begin(conversation string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.begun = conversation + ":"
+}
+
+// unique returns the name of a message or call within the editor's thread.
+func (u *Updates) unique(id string) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.begun + id
 }
 
 // newID names a message or card that stands for no event of the session.
