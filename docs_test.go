@@ -229,6 +229,21 @@ func TestDocumentedCommandsAreJudgedAsTheyAreSaidToBe(t *testing.T) {
 	}
 }
 
+// The page names the dangerous commands, those of git apart.
+func TestCommandsSaidToBeDangerousAre(t *testing.T) {
+	_, list, _ := strings.Cut(pageText(t, "docs/permissions.md"), "\n## Dangerous commands\n")
+	list, _, found := strings.Cut(list, "; of `git`")
+	names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(list, -1)
+	if !found || len(names) < 20 {
+		t.Fatalf("the page names %d", len(names))
+	}
+	for _, name := range names {
+		if _, dangerous := tooling.JudgeShell(name[1] + " x"); !dangerous {
+			t.Errorf("%s is not dangerous", name[1])
+		}
+	}
+}
+
 // Every tool has its heading, and every argument its line, in the page about tools.
 func TestEveryToolIsDocumented(t *testing.T) {
 	text := pageText(t, "docs/tools.md")
