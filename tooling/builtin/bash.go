@@ -126,7 +126,7 @@ func (t bash) result(exit tooling.Exit, err error, args bashArgs, out *output) s
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		head = fmt.Sprintf("timed out: the command was ended after %s (timeout_seconds can be up to %d)\n", args.timeout(), maxTimeout)
-	case err != nil && exit.Code < 0 || exit.Duration == 0: // it did not start, or could not be ended
+	case err != nil && (exit.Code < 0 || exit.Duration == 0): // it did not start, or could not be ended
 		head = fmt.Sprintf("%v\n", err)
 	case err != nil:
 		head = fmt.Sprintf("exit code %d after %s, but %v\n", exit.Code, took, err)
@@ -141,14 +141,14 @@ func (t bash) result(exit tooling.Exit, err error, args bashArgs, out *output) s
 	return session.Result{
 		Output:   t.unsavedNote() + head + out.text(),
 		IsError:  err != nil || exit.Code != 0,
-		ExitCode: exitCode(exit),
+		ExitCode: exitCode(exit, err),
 	}
 }
 
 // exitCode is the code for the person's terminal; nil for a command that did not start, or that a
 // signal ended.
-func exitCode(exit tooling.Exit) *int {
-	if exit.Duration == 0 || exit.Signal != "" || exit.Code < 0 {
+func exitCode(exit tooling.Exit, err error) *int {
+	if err != nil && exit.Duration == 0 || exit.Signal != "" || exit.Code < 0 {
 		return nil
 	}
 	return &exit.Code
