@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait; what it cuts off is a hang.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // An RPCError is an error response.
 type RPCError struct {

@@ -133,10 +133,10 @@ func firstDiff(u acptest.Update) map[string]any {
 
 func TestTheDiffOfAChangeThatIsLargeItselfFits(t *testing.T) {
 	d, id := ready(t, `{}`, nil)
-	d.big("big.txt", "one line of many\n", 5<<20)
-	d.big("wide.txt", "one line of no end ", 5<<20)
+	d.big("big.txt", "one line of many\n", 1<<20)
+	d.big("wide.txt", "one line of no end ", 1<<20)
 	for _, name := range []string{"big.txt", "wide.txt"} {
-		content, err := json.Marshal(map[string]any{"path": name, "content": strings.Repeat("日本語\n", 100_000), "overwrite": true})
+		content, err := json.Marshal(map[string]any{"path": name, "content": strings.Repeat("日本語\n", 50_000), "overwrite": true})
 		if err != nil {
 			t.Fatal(err)
 		}
