@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
+
+// syncDelay is how long an fsync that nobody waits for is put off. A fast turn then pays for one
+// alone, instead of waiting behind that of its first step.
+const syncDelay = 50 * time.Millisecond
 
 // A syncer brings what was appended to the disk, behind the back of those who append. At most
 // one goroutine runs; it ends when all is there, or at the first error.
@@ -16,6 +21,8 @@ type syncer struct {
 	running bool          // the goroutine is
 	ended   chan struct{} // closed when it ends
 	closed  bool          // no goroutine begins any more
+	timer   *time.Timer   // begins what soon asked for; nil before the first time
+	armed   bool          // timer is running
 	err     error         // the first; after it nothing is known of what the disk holds
 	wait    sync.WaitGroup
 }
@@ -31,6 +38,33 @@ func (y *syncer) failure() error {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.err
+}
+
+// soon has start called in a while, unless somebody flushes before.
+func (y *syncer) soon(fsync func() error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	switch {
+	case y.armed || y.closed:
+		return
+	case y.timer == nil:
+		y.timer = time.AfterFunc(syncDelay, func() {
+			y.disarm()
+			y.start(fsync)
+		})
+	default:
+		y.timer.Reset(syncDelay)
+	}
+	y.armed = true
+}
+
+func (y *syncer) disarm() {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.armed {
+		y.armed = false
+		y.timer.Stop()
+	}
 }
 
 // start runs fsync until all that was appended is on disk, unless that happens already. The
@@ -75,6 +109,7 @@ func (y *syncer) next() (target uint64, more bool) {
 
 // flush waits until all appended before the call is on disk, or for cancelled, which may be nil.
 func (y *syncer) flush(fsync func() error, cancelled <-chan struct{}) error {
+	y.disarm()
 	y.mu.Lock()
 	target := y.want
 	y.mu.Unlock()
@@ -99,17 +134,18 @@ func (y *syncer) close(fsync func() error) error {
 	y.mu.Lock()
 	y.closed = true
 	y.mu.Unlock()
+	y.disarm()
 	y.wait.Wait()
 	return err
 }
 
-// Sync starts to bring what was appended to the disk and returns at once.
+// Sync has what was appended brought to the disk soon and returns at once.
 func (s *Store) Sync() {
 	s.mu.Lock()
 	idle := s.file == nil || s.readonly || s.closed
 	s.mu.Unlock()
 	if !idle {
-		s.sync.start(s.fsync)
+		s.sync.soon(s.fsync)
 	}
 }
 
