@@ -152,7 +152,13 @@ func prompts(b *testing.B, text, wantNimlet, wantBare string) {
 		a.initialize()
 		open(a)
 	}
+	disk, err := os.Create(filepath.Join(one.folder, "disk"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer disk.Close()
 	var p pairs
+	var flushes []time.Duration
 	for b.Loop() {
 		if len(p.nimlet)%100 == 99 { // a history of any length is another measurement
 			one.closeSession()
@@ -161,9 +167,23 @@ func prompts(b *testing.B, text, wantNimlet, wantBare string) {
 		}
 		p.nimlet = append(p.nimlet, answered(b, one, text, wantNimlet))
 		p.bare = append(p.bare, answered(b, other, text, wantBare))
+		flushes = append(flushes, timed(func() { flush(b, disk) }))
 	}
 	p.report(b)
+	b.ReportMetric(ms(median(flushes)), "fsync-ms")
 	b.ReportMetric(ms(median(p.nimlet)-median(p.bare)), "beyond-ms")
+}
+
+// flush writes what a short turn does and waits for the disk. That wait is the one thing a prompt must
+// pay that the yardstick does not, so it is measured beside.
+func flush(b *testing.B, f *os.File) {
+	_, err := f.Write(make([]byte, 500))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 func answered(b *testing.B, a *agent, text, want string) (took time.Duration) {
