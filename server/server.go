@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,6 +38,7 @@ type Server struct {
 	opts     Options
 	settings config.Settings // without any project's
 	problems []config.Problem
+	yolo     atomic.Bool // holds for all sessions
 
 	mu     sync.Mutex
 	live   map[string]*Session // by the id the editor knows
@@ -57,7 +59,9 @@ func (e *PlaceError) Unwrap() error { return e.Err }
 func New(o Options) *Server {
 	settings, problems := config.Load(o.Home, "", false, o.ConfigFile)
 	o.Environ = settings.ChildEnviron(o.Environ)
-	return &Server{opts: o, settings: settings, problems: problems, live: map[string]*Session{}}
+	s := &Server{opts: o, settings: settings, problems: problems, live: map[string]*Session{}}
+	s.yolo.Store(o.Yolo)
+	return s
 }
 
 // SessionsDir returns where conversations are stored.

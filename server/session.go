@@ -54,7 +54,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 		GrantsFile: s.opts.Home.GrantsFile(),
 		Allow:      s.opts.Allow,
 		Project:    live.projectGrants,
-		Yolo:       s.opts.Yolo,
+		Yolo:       &s.yolo,
 		Warn:       func(text string) { live.warn("%s", text) },
 	})
 	live.noteProblems()

@@ -16,7 +16,7 @@ type PermissionsConfig struct {
 	GrantsFile string          // where those grants are kept; "" keeps them for the session only
 	Allow      []string        // keys that need no question in this process (--allow)
 	Project    func() []string // keys that a trusted project allows, read at each question; nil for none
-	Yolo       bool            // every call runs without a question
+	Yolo       *atomic.Bool    // set: every call of the process runs without a question; nil is never shared
 	Warn       func(string)    // hears what the person must know of stored grants; nil drops it
 }
 
@@ -26,7 +26,7 @@ type PermissionsConfig struct {
 type Permissions struct {
 	config PermissionsConfig
 	stored grantStore
-	yolo   atomic.Bool
+	yolo   *atomic.Bool
 	asking chan struct{} // holds a token while a question is open
 
 	mu      sync.Mutex
@@ -58,16 +58,19 @@ func NewPermissions(c PermissionsConfig) *Permissions {
 	if c.Warn == nil {
 		c.Warn = func(string) {}
 	}
-	p := &Permissions{
+	if c.Yolo == nil {
+		c.Yolo = new(atomic.Bool)
+	}
+	return &Permissions{
 		config: c,
 		stored: grantStore{path: c.GrantsFile, folder: c.Folder},
+		yolo:   c.Yolo,
 		asking: make(chan struct{}, 1),
 	}
-	p.yolo.Store(c.Yolo)
-	return p
 }
 
-// SetYolo switches whether every call runs without a question, dangerous ones included.
+// SetYolo switches whether every call runs without a question, dangerous ones included, also for
+// those who share the switch.
 func (p *Permissions) SetYolo(on bool) { p.yolo.Store(on) }
 
 // Yolo reports whether every call runs without a question.

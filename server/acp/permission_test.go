@@ -508,8 +508,11 @@ func TestYoloAsksNothingUntilItIsOff(t *testing.T) {
 	d, id := ready(t, `{}`, nil)
 	d.write("x", "")
 	asked := d.answers(chose("reject_once"))
+	other := d.New(folder(t))
 	d.Say(id, "/yolo")
 	d.Say(id, "bash rm x")
+	d.Say(other, "bash rm -f y")
+	d.Say(d.New(folder(t)), "bash rm -f y")
 	d.Say(id, `write {"path": "AGENTS.md", "content": "x"}`)
 	if asked.count() != 0 || d.exists("x") || !d.exists("AGENTS.md") {
 		t.Errorf("asked %d times", asked.count())
