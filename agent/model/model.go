@@ -5,14 +5,15 @@ package model
 import (
 	"context"
 	"iter"
+	"time"
 
 	"nimlet/session"
 	"nimlet/tooling"
 )
 
-// A Model answers requests. Stream yields the chunks of one answer in order: any number of Text,
-// Thinking and ToolCall, at most one Usage, and Stop last. An error ends the sequence and is its last
-// element; what came before it stands. Stream stops when ctx ends or the consumer breaks off.
+// A Model answers requests. Stream yields the chunks of one answer in order: any number of Retrying,
+// of Text, Thinking and ToolCall, at most one Usage, and Stop last. An error ends the sequence and is
+// its last element; what came before it stands. Stream stops when ctx ends or the consumer breaks off.
 type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 }
@@ -23,6 +24,25 @@ type Request struct {
 	Messages  []session.Message
 	Tools     []tooling.Spec // in a fixed order, so that provider caches hit
 	MaxTokens int            // of the answer; 0 means the provider's own limit
+	Thinking  Level          // how much to reason; "" means as the provider does unasked
+}
+
+// A Level is how much a model is asked to reason before it answers.
+type Level string
+
+// The levels, from none to most. A model that lacks one is asked for the nearest it has.
+const (
+	ThinkOff     Level = "off"
+	ThinkMinimal Level = "minimal"
+	ThinkLow     Level = "low"
+	ThinkMedium  Level = "medium"
+	ThinkHigh    Level = "high"
+	ThinkXHigh   Level = "xhigh"
+)
+
+// Levels returns all levels, from none to most.
+func Levels() []Level {
+	return []Level{ThinkOff, ThinkMinimal, ThinkLow, ThinkMedium, ThinkHigh, ThinkXHigh}
 }
 
 // A Chunk is one piece of an answer.
@@ -40,6 +60,14 @@ type ToolCall session.ToolUse
 // Usage is what the request cost.
 type Usage session.Usage
 
+// Retrying says that a request failed and is sent once more after a wait. It is no part of the
+// answer, and comes only before the first chunk of it.
+type Retrying struct {
+	Attempt int           // the one that follows, from 2
+	Wait    time.Duration // before it
+	Err     error         // why the one before it failed
+}
+
 // Stop ends an answer.
 type Stop struct{ Reason Reason }
 
@@ -47,6 +75,7 @@ func (Text) chunk()     {}
 func (Thinking) chunk() {}
 func (ToolCall) chunk() {}
 func (Usage) chunk()    {}
+func (Retrying) chunk() {}
 func (Stop) chunk()     {}
 
 // A Reason is why an answer ended.
