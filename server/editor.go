@@ -24,6 +24,8 @@ type Editor struct {
 	AskPermission func(context.Context, tooling.PermissionRequest) (tooling.Verdict, error)
 	// AskTrust puts a question that no program may answer in the person's place.
 	AskTrust func(context.Context, tooling.Question) (tooling.Answer, error)
+	// Closed says that the session was closed: it shows and asks nothing any more.
+	Closed func()
 	// Buffers are the texts that are open in the editor; nil when only the disk can be seen.
 	Buffers builtin.Buffers
 	// Hides names slash commands that this editor does better itself: they work, but are not offered.

@@ -39,6 +39,7 @@ type Server struct {
 	settings config.Settings // without any project's
 	problems []config.Problem
 	yolo     atomic.Bool // holds for all sessions
+	gates    gates
 
 	mu     sync.Mutex
 	live   map[string]*Session // by the id the editor knows
@@ -111,6 +112,11 @@ func (s *Server) newStore(p Place) (store *session.Store, unkept error) {
 // Open returns the session of that id, working in p from now on: the live one when there is one
 // here, else the stored one. ErrNotFound and *session.LockedError come through.
 func (s *Server) Open(ctx context.Context, id string, p Place, attach func(id string) Editor) (*Session, error) {
+	leave, err := s.gates.enter(ctx, s.known(id))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if live, ok := s.Live(id); ok {
 		if live.at(p) {
 			return live, nil
@@ -118,7 +124,7 @@ func (s *Server) Open(ctx context.Context, id string, p Place, attach func(id st
 		if live.busy() {
 			return nil, &PlaceError{fmt.Errorf("session %s is at work in %s: it can be moved to %s when its turn has ended", id, live.place.Dir, p.Dir)}
 		}
-		if err := s.Close(ctx, id); err != nil {
+		if err := s.close(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -161,6 +167,24 @@ func (s *Server) Live(id string) (*Session, bool) {
 // Close ends a live session: its turn is cancelled and waited for, its conversation is on disk
 // when Close returns. An id that is not live is no error.
 func (s *Server) Close(ctx context.Context, id string) error {
+	leave, err := s.gates.enter(ctx, s.known(id))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.close(ctx, id)
+}
+
+// known returns the id by which a session goes while it is live.
+func (s *Server) known(id string) string {
+	if live, ok := s.Live(id); ok {
+		return live.id
+	}
+	return id
+}
+
+// close is Close for one who is in the session's gate.
+func (s *Server) close(ctx context.Context, id string) error {
 	live, ok := s.Live(id)
 	if !ok {
 		return nil
@@ -173,18 +197,27 @@ func (s *Server) Close(ctx context.Context, id string) error {
 		return nil
 	}
 	defer s.opened.Done()
-	return live.close(ctx)
+	err := live.close(ctx)
+	if live.editor.Closed != nil {
+		live.editor.Closed()
+	}
+	return err
 }
 
 // Delete closes a session and moves it to the trash. An id that is not known is no error.
 func (s *Server) Delete(ctx context.Context, id string) error {
+	leave, err := s.gates.enter(ctx, s.known(id))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if live, ok := s.Live(id); ok {
 		id = live.Store().ID()
 	}
-	if err := s.Close(ctx, id); err != nil {
+	if err := s.close(ctx, id); err != nil {
 		return err
 	}
-	err := session.Trash(s.SessionsDir(), id)
+	err = session.Trash(s.SessionsDir(), id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -198,6 +231,7 @@ func (s *Server) List(q session.Query) (session.Page, error) {
 
 // Shutdown closes all sessions, and waits for those that are being closed.
 func (s *Server) Shutdown(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // what ends the process must not keep it from closing; each close is bounded
 	s.mu.Lock()
 	ids := make([]string, 0, len(s.live))
 	for id := range s.live {

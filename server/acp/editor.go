@@ -29,6 +29,7 @@ func (c *connection) attach(id string) server.Editor {
 		Emit:          e.Emit,
 		Commands:      e.commands,
 		Begin:         e.begin,
+		Closed:        func() { c.detach(id, e) },
 		Ask:           e.ask,
 		AskPermission: e.askPermission,
 		Hides:         []string{"resume"}, // the client has a list of its own
@@ -42,6 +43,15 @@ func (c *connection) attach(id string) server.Editor {
 	return ed
 }
 
+func (c *connection) detach(id string, e *editor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.editors[id] == e {
+		delete(c.editors, id)
+	}
+}
+
+// editor returns the editor of a live session, nil when that has just been closed.
 func (c *connection) editor(id string) *editor {
 	c.mu.Lock()
 	defer c.mu.Unlock()

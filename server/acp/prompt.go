@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"nimlet/agent"
+	"nimlet/server"
 	"nimlet/transport"
 )
 
@@ -33,6 +34,10 @@ func (c *connection) prompt(ctx context.Context, raw json.RawMessage) work {
 		return fail(transport.Errorf(transport.CodeInternal, "%v", err))
 	}
 	e := c.editor(live.ID())
+	if e == nil {
+		live.Withdraw(ticket)
+		return fail(transport.Errorf(transport.CodeInternal, "%v", server.ErrClosed))
+	}
 	return func() (any, error) {
 		content, err := c.parts(live, p.Prompt)
 		if err != nil {

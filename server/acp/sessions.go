@@ -20,45 +20,49 @@ func (c *connection) newSession(_ context.Context, p openRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.opened(live, p, live.ID()), nil
+	return c.opened(live, c.editor(live.ID()), p, live.ID()), nil
 }
 
 // load opens a session and shows all of it before it answers.
 func (c *connection) load(ctx context.Context, p openRequest) (any, error) {
-	live, err := c.open(ctx, p)
+	live, e, err := c.open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	c.editor(live.ID()).replay(ctx, live)
+	e.replay(ctx, live)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return c.opened(live, p, ""), nil
+	return c.opened(live, e, p, ""), nil
 }
 
 // resume opens a session that the editor already shows.
 func (c *connection) resume(ctx context.Context, p openRequest) (any, error) {
-	live, err := c.open(ctx, p)
+	live, e, err := c.open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return c.opened(live, p, ""), nil
+	return c.opened(live, e, p, ""), nil
 }
 
-func (c *connection) open(ctx context.Context, p openRequest) (*server.Session, error) {
+func (c *connection) open(ctx context.Context, p openRequest) (*server.Session, *editor, error) {
 	if p.SessionID == nil {
-		return nil, missing("sessionId")
+		return nil, nil, missing("sessionId")
 	}
 	place, err := p.place()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	live, err := c.server.Open(ctx, *p.SessionID, place, c.attach)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c.editor(live.ID()).speakAs(*p.SessionID)
-	return live, nil
+	e := c.editor(live.ID())
+	if e == nil {
+		return nil, nil, server.ErrClosed
+	}
+	e.speakAs(*p.SessionID)
+	return live, e, nil
 }
 
 // place checks where a session is to work. Folders are absolute, as the schema asks.
@@ -80,11 +84,10 @@ func (p openRequest) place() (server.Place, error) {
 
 // opened is the answer to opening a session, followed by what may only come after it: the
 // commands. Updates of a session that the editor does not know yet stall some editors.
-func (c *connection) opened(live *server.Session, p openRequest, id string) transport.Reply {
+func (c *connection) opened(live *server.Session, e *editor, p openRequest, id string) transport.Reply {
 	if len(p.MCPServers) > 0 {
 		live.Note(agent.Warning, "MCP servers are not supported yet: the editor's were left out.")
 	}
-	e := c.editor(live.ID())
 	return transport.Reply{
 		Result: openResponse{SessionID: id, Modes: modes(live.Mode()), ConfigOptions: configOptions(live.Mode())},
 		After:  func() { e.commands(live.Commands()) },
@@ -130,9 +133,6 @@ func (c *connection) end(ctx context.Context, p sessionRequest, end func(context
 	if err := end(ctx, *p.SessionID); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	delete(c.editors, *p.SessionID)
-	c.mu.Unlock()
 	return empty{}, nil
 }
 
