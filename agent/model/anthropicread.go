@@ -158,6 +158,9 @@ func (a *anthropicAnswer) close(index int) {
 	}
 	switch b.kind {
 	case "thinking":
+		if b.signature == "" {
+			return // without one it cannot be sent back
+		}
 		a.out.think("", a.endpoint.sign(plainThinking, b.signature))
 	case "redacted_thinking":
 		a.out.think("", a.endpoint.sign(redactedThinking, b.signature))
