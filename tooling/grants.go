@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ func setAside(path string, cause error) (warning string, err error) {
 // readGrants reads the file; one that is not there holds no grants.
 func readGrants(path string) (grantsFile, error) {
 	file := grantsFile{Version: grantsVersion}
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return grantsFile{}, err
 	}
@@ -138,6 +139,29 @@ func readGrants(path string) (grantsFile, error) {
 		file.Folders = map[string][]string{}
 	}
 	return file, nil
+}
+
+// maxGrants bounds the grants file, in bytes; it has no reason to come near it.
+const maxGrants = 16 << 20
+
+// readRegular returns what a regular file holds. The open never waits, as it would for a FIFO that
+// stands in the file's place: each question of the user's depends on this file.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case info.Size() > maxGrants:
+		return nil, fmt.Errorf("it is larger than %d bytes", maxGrants)
+	}
+	return io.ReadAll(io.LimitReader(f, maxGrants))
 }
 
 // writeGrants replaces the file in one step, readable by the user alone.
