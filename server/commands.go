@@ -81,7 +81,7 @@ func (s *Session) beginAnew(ctx context.Context, _ string) (string, error) {
 		return "", fmt.Errorf("the conversation so far is not safely on disk, so it stays: %w", err)
 	}
 	s.mu.Lock()
-	s.store = fresh
+	s.store, s.heard = fresh, 0
 	s.mu.Unlock()
 	if s.editor.Begin != nil {
 		s.editor.Begin(fresh.ID())

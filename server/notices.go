@@ -40,16 +40,20 @@ func (s *Session) noteUnkept(why error) {
 	s.Note(agent.Warning, fmt.Sprintf("This conversation is not stored and ends with nimlet: %v", why))
 }
 
-// noteProblems collects what opening the session found.
-func (s *Session) noteProblems() {
-	for _, w := range s.store.Warnings() {
+// noteStoreLocked collects what the store has found damaged or repaired since it was asked last. Some
+// of that shows only when an event is read or the file is written to, in the middle of a turn.
+func (s *Session) noteStoreLocked() {
+	warnings := s.store.Warnings()
+	for _, w := range warnings[s.heard:] {
 		s.noteLocked(agent.Warning, w)
 	}
+	s.heard = len(warnings)
 }
 
 // tellPending shows what waited for a prompt.
 func (s *Session) tellPending() {
 	s.mu.Lock()
+	s.noteStoreLocked()
 	pending := s.pending
 	s.pending = nil
 	s.mu.Unlock()

@@ -24,6 +24,7 @@ func (s *Session) Prompt(t *Ticket, m Message) (agent.Reason, error) {
 		return agent.Cancelled, nil
 	}
 	reason, err := s.theAgent().Turn(t.ctx, m)
+	s.tellPending() // what the turn found damaged when it read the conversation
 	s.tellTitle()
 	return reason, err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,23 @@ func (s *Server) SessionsDir() string { return s.settings.Agent.SessionDir }
 
 // Settings returns the user's settings, without any project's.
 func (s *Server) Settings() config.Settings { return s.settings }
+
+// ownFiles returns where all that decides what a session may do is read from, and where sessions
+// are kept. It can lie in a workspace, so that no tool may change it unasked.
+func (s *Server) ownFiles() []string {
+	files := []string{string(s.opts.Home), s.opts.Home.GrantsFile(), s.opts.Home.TrustFile(), s.opts.Home.ConfigFile(), s.SessionsDir()}
+	if s.opts.ConfigFile != "" {
+		if path, err := filepath.Abs(s.opts.ConfigFile); err == nil {
+			files = append(files, path)
+		}
+	}
+	if s.opts.UserHome != "" {
+		for _, name := range []string{".agents", ".agent"} {
+			files = append(files, filepath.Join(s.opts.UserHome, name))
+		}
+	}
+	return files
+}
 
 // Problems returns what is wrong in the user's settings.
 func (s *Server) Problems() []config.Problem { return s.problems }

@@ -36,6 +36,7 @@ type Session struct {
 	settings config.Settings
 	trusted  bool
 	pending  []agent.Notice // what the person is told when the next prompt runs
+	heard    int            // how many of the store's warnings are, or were, among them
 	title    string         // that the editor knows
 	asked    bool           // whether to trust the folder needs no question any more
 	unstored int            // counts the answers of commands that were not stored
@@ -47,6 +48,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 	if err != nil {
 		return nil, &PlaceError{err}
 	}
+	workspace.Protect(s.ownFiles()...)
 	live := &Session{server: s, id: store.ID(), place: p, workspace: workspace, store: store, title: store.Title()}
 	live.editor = attach(live.id)
 	live.permissions = tooling.NewPermissions(tooling.PermissionsConfig{
@@ -57,7 +59,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 		Yolo:       &s.yolo,
 		Warn:       func(text string) { live.warn("%s", text) },
 	})
-	live.noteProblems()
+	live.noteStoreLocked() // nobody else knows it yet
 	live.trusted, live.asked = live.decidedTrust()
 	live.wire(agent.Mode(store.Mode()))
 	return live, nil

@@ -36,9 +36,22 @@ func (w *Workspace) writeNeed(path string) tooling.Need {
 	}
 }
 
+// Protect adds files and folders that are protected wherever they lie: those from which nimlet
+// itself takes what it may do, which need not be in a folder of a protected name. They must be
+// absolute; they need not exist, and links in them are followed when a change is judged.
+func (w *Workspace) Protect(paths ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, path := range paths {
+		if path != "" && !slices.Contains(w.guarded, path) {
+			w.guarded = append(w.guarded, path)
+		}
+	}
+}
+
 // protection is the protected name that p stands under, "" for none. The path counts as it was
 // asked for and as it resolves, at any depth; so does what a protected name of a workspace folder
-// leads to.
+// leads to, and what was given to Protect.
 func (w *Workspace) protection(p Place) string {
 	for _, path := range []string{p.Asked, p.Path} {
 		if name := protectedName(path); name != "" {
@@ -48,16 +61,29 @@ func (w *Workspace) protection(p Place) string {
 	for _, root := range w.Roots() {
 		for _, name := range append(slices.Clone(protectedFolders), protectedFile) {
 			link := filepath.Join(root, name)
-			if _, err := os.Readlink(link); err != nil {
-				continue
-			}
-			target, err := resolveLinks(link, 0)
-			if _, below := within(target, p.Path); err == nil && below {
+			if _, err := os.Readlink(link); err == nil && leadsTo(link, p.Path) {
 				return name
 			}
 		}
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, guarded := range w.guarded {
+		if leadsTo(guarded, p.Path) {
+			return filepath.Base(guarded)
+		}
+	}
 	return ""
+}
+
+// leadsTo reports whether path, which is resolved, is or lies below what the other leads to.
+func leadsTo(other, path string) bool {
+	target, err := resolveLinks(other, 0)
+	if err != nil {
+		return false
+	}
+	_, below := within(target, path)
+	return below
 }
 
 func protectedName(path string) string {

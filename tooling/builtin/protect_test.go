@@ -50,6 +50,29 @@ func TestProtectedFilesAreAlwaysAskedFor(t *testing.T) {
 	}
 }
 
+func TestWhatNimletIsConfiguredByIsProtectedWhereverItLies(t *testing.T) {
+	c := newConfig(t, map[string]string{"state/grants.json": "", "dotfiles/nimlet/config.json": "", "my.json": "", "other/x": ""})
+	root := c.Workspace.Root()
+	home := t.TempDir()
+	c.Workspace.Protect("", filepath.Join(root, "state"), filepath.Join(root, "my.json"), filepath.Join(root, "later"))
+	asked := []string{"state/grants.json", "state/new/deep", "my.json", "later", "later/x"}
+	if runtime.GOOS != "windows" {
+		must(t, os.Symlink(filepath.Join(root, "dotfiles", "nimlet"), filepath.Join(home, ".nimlet")))
+		c.Workspace.Protect(filepath.Join(home, ".nimlet"))
+		asked = append(asked, "dotfiles/nimlet/config.json", "dotfiles/nimlet/trust.json")
+	}
+	for _, path := range asked {
+		if need := (write{c}).Permission(callOf(t, write{c}, args{"path": path})); need.Free || need.Remember || need.Reason == "" {
+			t.Errorf("%s: %+v", path, need)
+		}
+	}
+	for _, path := range []string{"other/x", "state.json", "my.json.bak", "dotfiles/x"} {
+		if need := (write{c}).Permission(callOf(t, write{c}, args{"path": path})); !need.Free {
+			t.Errorf("%s: %+v", path, need)
+		}
+	}
+}
+
 func TestReadingNeedsNoPermission(t *testing.T) {
 	c := newConfig(t, nil)
 	for _, tool := range []tooling.Guarded{read{c}, grep{Config: c}, glob{c}, readSkill{c}} {

@@ -16,6 +16,7 @@ type Workspace struct {
 	roots []*folder // the session's own first; never changes
 
 	mu       sync.Mutex
+	guarded  []string           // given to Protect
 	readable []string           // given to AllowRead, in that order
 	opened   map[string]*folder // those of readable that were there, by resolved path
 	closed   bool
