@@ -90,6 +90,7 @@ func TestAcpxPrintsTheProtocol(t *testing.T) {
 
 func TestAcpxKeepsASession(t *testing.T) {
 	s := sitAtShell(t)
+	t.Cleanup(func() { s.call(nil, "sessions", "close", "one") }) // ends what acpx leaves running for the next prompt
 	s.acpx(0, "sessions", "new", "--name", "one")
 	s.acpx(0, "--approve-all", "prompt", "-s", "one", "bash touch first.txt")
 	if !s.has("first.txt") {

@@ -6,9 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -70,21 +72,6 @@ func (e *elder) seenLocked() (statuses []string, text string, count int) {
 	return statuses, text, len(e.updates)
 }
 
-// awaitStatus waits until a call has reached a status.
-func (e *elder) awaitStatus(want string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for {
-		statuses, _, _ := e.seenLocked()
-		for _, s := range statuses {
-			if s == want {
-				return
-			}
-		}
-		e.changed.Wait()
-	}
-}
-
 // A line is the elder's connection to an agent of its own.
 type line struct {
 	*sdk.ClientSideConnection
@@ -97,9 +84,9 @@ type line struct {
 // dial starts the agent and initializes. The agent must end well when the test is over.
 func (d *desk) dial() *line {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), hang)
-	c := exec.Command(d.agent[0], d.agent[1:]...)
-	c.Dir, c.Env = d.workspace, d.environ()
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	c := exec.CommandContext(ctx, d.agent[0], d.agent[1:]...)
+	c.Dir, c.Env, c.WaitDelay = d.workspace, d.environ(), 5*time.Second
 	in, err := c.StdinPipe()
 	if err != nil {
 		d.t.Fatal(err)
@@ -130,6 +117,21 @@ func (d *desk) dial() *line {
 		d.t.Errorf("initialize: %+v", about)
 	}
 	return l
+}
+
+// awaitStatus waits until a call has reached a status.
+func (l *line) awaitStatus(want string) {
+	l.t.Helper()
+	defer context.AfterFunc(l.ctx, l.changed.Broadcast)()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.ctx.Err() == nil {
+		if statuses, _, _ := l.seenLocked(); slices.Contains(statuses, want) {
+			return
+		}
+		l.changed.Wait()
+	}
+	l.t.Fatalf("no call became %s", want)
 }
 
 func (l *line) open() sdk.SessionId {

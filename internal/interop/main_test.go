@@ -143,7 +143,7 @@ func (r run) String() string {
 // exec runs a program in the workspace until it has ended. What it prints goes to watch too, unless
 // that is nil.
 func (d *desk) exec(watch io.Writer, environ []string, program string, args ...string) run {
-	ctx, cancel := context.WithTimeout(d.t.Context(), hang)
+	ctx, cancel := context.WithTimeout(context.Background(), hang) // also used when the test is over
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(ctx, program, args...)
