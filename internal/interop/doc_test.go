@@ -22,7 +22,7 @@ func TestTheDocumentedClientHoldsADialogue(t *testing.T) {
 	d := sit(t)
 	d.write("client.py", client)
 	r := d.exec(nil, d.environ(), python(t), append([]string{"client.py"}, d.agent...)...)
-	for _, want := range []string{"[allowing touch made.txt]", " completed]", "\nend_turn\n"} {
+	for _, want := range []string{"[allowing touch made.txt]", " completed]", "end_turn"} {
 		if r.status != 0 || !strings.Contains(r.stdout, want) {
 			t.Fatalf("it did not print %q: %v", want, r)
 		}
