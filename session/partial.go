@@ -78,9 +78,6 @@ func (s *Store) partialLocked(p Partial) error {
 	if err := s.openPartialLocked(); err != nil {
 		return err
 	}
-	if len(s.partial.open) == 0 {
-		s.partial.empty() // what an earlier process left is in the file as events by now
-	}
 	n, err := s.partial.file.WriteAt(append(line, '\n'), s.partial.end)
 	if err != nil {
 		return err // what was written of it is written over by the next
@@ -104,13 +101,18 @@ func (s *Store) openPartialLocked() error {
 		return nil
 	}
 	return settled(s.dir, func() (err error) {
-		s.partial.file, err = os.OpenFile(s.partialPath(), os.O_RDWR|os.O_CREATE, 0o600)
-		s.partial.open = map[string]bool{}
+		// What an earlier process left is in the session as events by now, and may end in a torn line.
+		s.partial.file, err = os.OpenFile(s.partialPath(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+		s.partial.open, s.partial.end = map[string]bool{}, 0
 		return err
 	})
 }
 
-// finishPartialLocked notes that events were written, and empties the partial when nothing in
+// idlePartial is how many bytes of finished text may stay in a partial. Emptying it each time would
+// cost every short answer a change of the file system's own records, and the disk's wait for them.
+const idlePartial = 64 << 10
+
+// finishPartialLocked notes that events were written, and empties a long partial when nothing in
 // it is unfinished. An answer is written when all before it has ended.
 func (s *Store) finishPartialLocked(events []Event) {
 	for _, e := range events {
@@ -121,29 +123,27 @@ func (s *Store) finishPartialLocked(events []Event) {
 			delete(s.partial.open, e.ID)
 		}
 	}
-	if len(s.partial.open) > 0 || s.partial.end == 0 {
-		return
-	}
-	if s.openPartialLocked() == nil {
+	if len(s.partial.open) == 0 && s.partial.end > 0 && s.openPartialLocked() == nil {
 		s.partial.empty()
 	}
 }
 
-// empty may fail: what stays is known by its positions to be finished.
+// empty may fail, or find too little to be worth it: what stays is known by its positions to be
+// finished.
 func (p *partialFile) empty() {
-	if p.end > 0 && p.file.Truncate(0) == nil {
+	if p.end > idlePartial && p.file.Truncate(0) == nil {
 		p.end = 0
 	}
 }
 
-// close removes the file when it holds nothing.
+// close removes the file when nothing in it is unfinished.
 func (p *partialFile) close() error {
 	if p.file == nil {
 		return nil
 	}
 	path := p.file.Name()
 	err := p.file.Close()
-	if p.end == 0 {
+	if len(p.open) == 0 {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err

@@ -259,10 +259,10 @@ func TestAPartialWhoseEventWasWrittenIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAPartialIsEmptiedWhenAllInItIsFinished(t *testing.T) {
+func TestALongPartialIsEmptiedWhenAllInItIsFinished(t *testing.T) {
 	dir := t.TempDir()
 	s := create(t, dir, user("go"), calls("a", "b"))
-	must(t, s.Partial(Partial{PartialOutput, "a", "A"}))
+	must(t, s.Partial(Partial{PartialOutput, "a", strings.Repeat("A", idlePartial)}))
 	must(t, s.Partial(Partial{PartialOutput, "b", "B"}))
 	must(t, s.Append(ToolResult{ID: "a", Output: "A"}))
 	if !strings.Contains(read(t, s.partialPath()), `"b"`) {
@@ -275,6 +275,20 @@ func TestAPartialIsEmptiedWhenAllInItIsFinished(t *testing.T) {
 	must(t, s.Close())
 	if _, err := os.Stat(s.partialPath()); err == nil {
 		t.Error("an empty partial is left behind")
+	}
+}
+
+func TestWhatIsFinishedStaysInAShortPartialAndIsNotTakenAgain(t *testing.T) {
+	dir := t.TempDir()
+	s := create(t, dir, user("go"))
+	for _, text := range []string{"first", "second"} {
+		must(t, s.Partial(Partial{PartialText, "m", text}))
+		must(t, s.Append(answer(text)))
+	}
+	must(t, s.Partial(Partial{PartialText, "m", "third"})) // and no end
+	want := append(events(s), Assistant{Content: []Part{Text{"third"}}}, Mark{Interrupted: interruptedMark}.Event())
+	if diff := cmp.Diff(want, events(reopen(t, s))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -149,12 +149,11 @@ func (s *Store) Sync() {
 	}
 }
 
-// Flush waits until all that was appended is on disk, and marks the session in the list as
-// active now. An error of the disk is final: from then on Append returns it too.
+// Flush waits until all that was appended is on disk. An error of the disk is final: from then on Append returns it too.
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	idle := s.file == nil || s.readonly || s.closed
-	if !idle {
+	if !idle && !s.index.entered { // a list must find it; that it was active is told by its file
 		s.refreshLocked()
 	}
 	s.mu.Unlock()
