@@ -97,6 +97,8 @@ func (ans *answer) add(chunk model.Chunk, s *stream) {
 		}
 		ans.calls = append(ans.calls, use)
 		ans.parts = append(ans.parts, use)
+	case model.Retrying:
+		s.retry(c)
 	case model.Usage:
 		usage := session.Usage(c)
 		ans.usage = &usage

@@ -121,6 +121,7 @@ type bench struct {
 	store *session.Store
 	tools *tooling.Registry
 	model *script
+	on    func(agent.Event) // told of each event; optional, set between turns
 
 	mu     sync.Mutex
 	events []agent.Event
@@ -130,6 +131,9 @@ func (b *bench) emit(e agent.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.events = append(b.events, e)
+	if b.on != nil {
+		b.on(e)
+	}
 }
 
 func (b *bench) shown() []agent.Event {

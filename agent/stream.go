@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nimlet/agent/model"
 	"nimlet/session"
 )
 
@@ -102,6 +103,15 @@ func (s *stream) sendLocked(text string) {
 	} else {
 		s.agent.emit(TextDelta{MessageID: id, Text: text})
 	}
+}
+
+// retry tells the person that the answer takes longer, and why. It comes before any text.
+func (s *stream) retry(r model.Retrying) {
+	title := fmt.Sprintf("Asking the model again, attempt %d", r.Attempt)
+	if r.Wait > 0 {
+		title += ", in " + max(r.Wait.Round(100*time.Millisecond), 100*time.Millisecond).String()
+	}
+	s.agent.emit(Notice{Level: Info, Title: title, Text: r.Err.Error()})
 }
 
 // err returns why streaming had to stop, if it had to.

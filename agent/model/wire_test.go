@@ -114,7 +114,7 @@ func start(t *testing.T, d model.Dialect, change ...func(*model.Endpoint)) (*mod
 	for _, c := range change {
 		c(&e)
 	}
-	return s, model.New(e, "test-model", able)
+	return s, model.Hasty(model.New(e, "test-model", able))
 }
 
 func TestAnAnswerStreams(t *testing.T) {

@@ -181,6 +181,7 @@ func (s *Server) checkAnthropic(r *Request) {
 			if last {
 				s.t.Errorf("message %d ends with a thought", p.message)
 			}
+		case resultImage: // a part of the result before it
 		case "result":
 			if said[p.message] {
 				s.t.Errorf("message %d has a result behind something else", p.message)
