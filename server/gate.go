@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Gates let one request at a time open, close or delete a session, so that a client that closes and
+// gates let one request at a time open, close or delete a session, so that a client that closes and
 // opens one without waiting for the answer finds it closed, and not half open.
 type gates struct {
 	mu sync.Mutex

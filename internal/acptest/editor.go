@@ -85,7 +85,6 @@ type Editor struct {
 	pending  map[string]*Call
 	updates  []Update
 	handlers map[string]func(json.RawMessage) *Answer
-	unknown  []string // requests nobody answers
 	notes    []string // notifications other than updates
 }
 
