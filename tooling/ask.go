@@ -1,6 +1,13 @@
 package tooling
 
-import "nimlet/session"
+import (
+	"errors"
+
+	"nimlet/session"
+)
+
+// ErrNobody says that there is no way to put a question to a person here. Its Answer is Cancelled.
+var ErrNobody = errors.New("nobody can be asked here")
 
 // A Question has a person choose. One type serves the ask_user tool, trust, and the questions of
 // extensions.

@@ -88,8 +88,8 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 
 // Call sends a request, waits for its answer and decodes that into result, unless result is nil or the
 // answer null. An error that the peer answered with is an *Error in the chain of the one returned.
-// When ctx ends, Call tells the peer so and returns ctx.Err() at once; when the connection ends, or its
-// input, it returns ErrClosed.
+// When ctx ends, Call tells the peer so, which a peer that does not read holds up by half a second at most,
+// and returns ctx.Err(); when the connection ends, or its input, it returns ErrClosed.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	raw, err := encodeParams(params)
 	if err != nil {
@@ -124,12 +124,10 @@ func (c *Conn) callError(ctx context.Context, id jsonrpc2.ID, err error) error {
 	if ctx.Err() == nil || c.heard.Err() != nil {
 		return closed(err)
 	}
-	c.runs.add()
-	go func() { // not awaited by the caller, for the output may be blocked; Serve waits for it
-		defer c.runs.done()
-		method, params := cancelNotice(c.dialect, id)
-		_ = c.Notify(c.ctx, method, params) // only the connection's end stops it, which cancels the call anyway
-	}()
+	// Told before the caller goes on, so that it precedes whatever the caller answers for itself. ctx has
+	// ended, which bounds the wait for a peer that does not read.
+	method, params := cancelNotice(c.dialect, id)
+	_ = c.Notify(ctx, method, params) // only the connection's end stops it, which cancels the call anyway
 	return ctx.Err()
 }
 

@@ -26,11 +26,11 @@ func (e *editor) ask(ctx context.Context, q tooling.Question) (tooling.Answer, e
 		}
 	}
 	if len(q.Options) == 0 || e.c.settings.QuestionFallback == "cancel" || !e.c.canCall(methodPermission) {
-		return cancelledAnswer, nil
+		return cancelledAnswer, tooling.ErrNobody
 	}
 	answer, err := e.choose(ctx, q)
 	if errors.Is(err, errCannot) {
-		return cancelledAnswer, nil
+		err = tooling.ErrNobody
 	}
 	return answer, err
 }

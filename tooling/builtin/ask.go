@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"nimlet/session"
 	"nimlet/tooling"
@@ -45,6 +46,8 @@ func (askUser) Describe(call session.Call) (string, []session.Location) {
 	return args.Question, nil
 }
 
+var errNobody = fmt.Errorf("%w; decide yourself, or end with the question", tooling.ErrNobody)
+
 // Run implements tooling.Tool.
 func (askUser) Run(ctx context.Context, env tooling.Env, call session.Call) (session.Result, error) {
 	args, err := decode[askArgs](call)
@@ -52,14 +55,17 @@ func (askUser) Run(ctx context.Context, env tooling.Env, call session.Call) (ses
 		return failed(err), nil
 	}
 	if env.Ask == nil {
-		return failed(errors.New("nobody can be asked here; decide yourself, or end with the question")), nil
+		return failed(errNobody), nil
 	}
 	question := tooling.Question{CallID: call.ID, Prompt: args.Question, AllowOther: true}
 	for _, label := range args.Options {
 		question.Options = append(question.Options, tooling.Option{Label: label})
 	}
 	given, err := env.Ask(ctx, question)
-	if err == nil && given.Cancelled {
+	switch {
+	case errors.Is(err, tooling.ErrNobody):
+		err = errNobody
+	case err == nil && given.Cancelled:
 		err = errors.New("the user dismissed the question without an answer")
 	}
 	return answer(ctx, session.Result{Output: given.Text}, err)
