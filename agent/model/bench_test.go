@@ -77,7 +77,7 @@ func BenchmarkPrompt(b *testing.B) {
 // TestMemoryStaysFlat streams an answer of many megabytes and looks at what is alive in the middle.
 func TestMemoryStaysFlat(t *testing.T) {
 	dialects(t, func(t *testing.T, d model.Dialect) {
-		const chunks = 200_000
+		const chunks = 50_000
 		m := flood(t, d, chunks)
 		alive := func() uint64 {
 			runtime.GC()

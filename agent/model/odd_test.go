@@ -17,6 +17,11 @@ import (
 // odd answers with lines as they stand, each a data field, and keeps the last request.
 func odd(t *testing.T, d model.Dialect, name string, lines ...string) (model.Model, *map[string]any) {
 	t.Helper()
+	return oddModel(t, d, name, "gemini-3", lines...)
+}
+
+func oddModel(t *testing.T, d model.Dialect, name, id string, lines ...string) (model.Model, *map[string]any) {
+	t.Helper()
 	got := &map[string]any{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
@@ -30,7 +35,7 @@ func odd(t *testing.T, d model.Dialect, name string, lines ...string) (model.Mod
 		_, _ = io.WriteString(w, "data: "+strings.Join(lines, "\n\ndata: "))
 	}))
 	t.Cleanup(server.Close)
-	return model.Hasty(model.New(model.Endpoint{Name: name, Dialect: d, BaseURL: server.URL, Client: server.Client()}, "gemini-3", able)), got
+	return model.Hasty(model.New(model.Endpoint{Name: name, Dialect: d, BaseURL: server.URL, Client: server.Client()}, id, able)), got
 }
 
 func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
@@ -152,6 +157,30 @@ func TestReasoningDetailsGoBack(t *testing.T) {
 	want := []any{map[string]any{"type": "reasoning.text", "index": 0.0, "text": "I think", "signature": "S"}, map[string]any{"type": "reasoning.encrypted", "index": 1.0, "data": "D"}}
 	if diff := cmp.Diff(any(want), sentBack(t, m, body, got)["reasoning_details"]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestARouterIsToldWhatToCacheForAnthropic(t *testing.T) {
+	m, body := odd(t, model.OpenAI, "openrouter", delta(`{"content":"ok"}`), "[DONE]")
+	r := hello()
+	r.Messages = append(r.Messages, said(text("a")), user(text("b")), said(text("c")), user(text("d")))
+	marks := func() int {
+		t.Helper()
+		if got := ask(t, m, r); got.err != nil {
+			t.Fatal(got.err)
+		}
+		raw, err := json.Marshal(*body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(raw), `"cache_control":{"type":"ephemeral"}`)
+	}
+	if n := marks(); n != 0 {
+		t.Errorf("%d marks for a model that knows none", n)
+	}
+	m, body = oddModel(t, model.OpenAI, "openrouter", "anthropic/claude-sonnet-5", delta(`{"content":"ok"}`), "[DONE]")
+	if n := marks(); n != 3 {
+		t.Errorf("%d marks, want those of the system prompt and the last two turns", n)
 	}
 }
 

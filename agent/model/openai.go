@@ -33,9 +33,10 @@ type chatMessage struct {
 }
 
 type chatPart struct {
-	Type     string     `json:"type"`
-	Text     string     `json:"text,omitempty"`
-	ImageURL *chatImage `json:"image_url,omitempty"`
+	Type         string        `json:"type"`
+	Text         string        `json:"text,omitempty"`
+	ImageURL     *chatImage    `json:"image_url,omitempty"`
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
 type chatImage struct {
@@ -84,6 +85,9 @@ func (w openaiWire) body(r Request) map[string]any {
 			messages = append(messages, asked(t)...)
 		}
 	}
+	if w.endpoint.Name == "openrouter" && strings.HasPrefix(w.id, "anthropic/") {
+		markChat(messages)
+	}
 	body := map[string]any{"messages": messages, "stream_options": map[string]any{"include_usage": true}}
 	if len(r.Tools) > 0 && w.abilities.Tools {
 		body["tools"] = chatTools(r.Tools)
@@ -96,6 +100,30 @@ func (w openaiWire) body(r Request) map[string]any {
 	}
 	w.think(body, r.Thinking)
 	return body
+}
+
+// markChat marks for the cache what the other dialect would have marked: Anthropic's models behind a
+// router cache nothing unasked.
+func markChat(messages []chatMessage) {
+	for i, marks := len(messages)-1, 2; i >= 0; i-- {
+		if m := &messages[i]; m.Role == "system" {
+			m.Content = marked(m.Content)
+		} else if m.Role != "assistant" && marks > 0 && (i+1 == len(messages) || messages[i+1].Role == "assistant") {
+			m.Content = marked(m.Content)
+			marks--
+		}
+	}
+}
+
+func marked(content any) []chatPart {
+	parts, ok := content.([]chatPart)
+	if text, isText := content.(string); isText {
+		parts, ok = []chatPart{{Type: "text", Text: text}}, true
+	}
+	if ok && len(parts) > 0 {
+		parts[len(parts)-1].CacheControl = ephemeral()
+	}
+	return parts
 }
 
 // limitField names the limit of an answer. OpenAI has given up the old name, which is the only one
