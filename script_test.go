@@ -73,9 +73,13 @@ func finish(ts *testscript.TestScript, c *exec.Cmd) error {
 	return err
 }
 
-// interrupt N pattern program args... runs a program and sends it an interrupt when a line of its
-// standard output matches the pattern. It must exit with status N.
+// interrupt [-each] N pattern program args... runs a program and sends it an interrupt when a line of
+// its standard output matches the pattern, or at each that does. It must exit with status N.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	each := len(args) > 0 && args[0] == "-each"
+	if each {
+		args = args[1:]
+	}
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt N pattern program args...")
 	}
@@ -89,7 +93,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		line, err := lines.ReadString('\n')
 		_, _ = io.WriteString(ts.Stdout(), line)
-		if !matched && pattern.MatchString(line) {
+		if (each || !matched) && pattern.MatchString(line) {
 			matched = true
 			ts.Check(c.Process.Signal(os.Interrupt))
 		}

@@ -14,8 +14,10 @@ var errParentGone = errors.New("the process that started this one is gone")
 
 // Lifetime returns a context that ends when the process should: on SIGTERM, SIGHUP or SIGINT (Ctrl-C,
 // and on Windows the console's closing), or when the parent process is gone, whatever it left open.
-// context.Cause tells which. SIGHUP that was ignored at the start, as nohup does, stays ignored. After
-// the first signal the next one has its usual effect, so that a second Ctrl-C ends a process that hangs.
+// context.Cause tells which. SIGHUP that was ignored at the start, as nohup does, stays ignored.
+//
+// Signals after the first change nothing until stop is called: Ctrl-C and the parent's SIGTERM often
+// come together, and the children must still be ended. The caller bounds how long its end may take.
 //
 // While it lasts, a write to a closed standard output or error is an error and not the process's end:
 // there are children to stop first. (SIGPIPE is caught for that, not ignored, which children inherit.)
@@ -30,10 +32,8 @@ func Lifetime(parent context.Context) (ctx context.Context, stop func()) {
 
 	var watchers sync.WaitGroup
 	watchers.Go(func() {
-		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
-			signal.Stop(signals) // before anyone can see that the first has come
 			cancel(fmt.Errorf("received %s", s))
 		case <-ctx.Done():
 		}
@@ -46,6 +46,7 @@ func Lifetime(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() {
 		cancel(nil)
 		watchers.Wait()
+		signal.Stop(signals)
 		signal.Stop(pipe)
 	}
 }
