@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"nimlet/session"
 )
 
 // Abilities are what a model can do, as far as a request depends on it.
@@ -29,6 +31,12 @@ type Price struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
+}
+
+// Cost returns what a request that used u cost, in US dollars.
+func (p Price) Cost(u session.Usage) float64 {
+	plain := u.Input - u.CacheRead - u.CacheWrite
+	return (float64(plain)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite) / 1e6
 }
 
 // Info is what is known of a model.

@@ -201,7 +201,8 @@ func kindOf(status int, sentence, code string) Kind {
 	switch {
 	case status != http.StatusTooManyRequests && tooLong(said):
 		return TooLong
-	case containsAny(said, "insufficient_quota", "credit balance", "billing", "insufficient balance", "insufficient credit") || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired, containsAny(said, "insufficient_quota", "credit balance", "insufficient balance", "insufficient credit"),
+		status != http.StatusTooManyRequests && strings.Contains(said, "billing"): // Google speaks of billing at each limit of a minute
 		return Quota
 	case containsAny(said, "content_policy", "content_filter", "moderation", "safety system"):
 		return Refused

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,9 @@ func (m *remote) refusal(response *http.Response) error {
 	if location := response.Header.Get("Location"); response.StatusCode/100 == 3 && location != "" {
 		e.Message, e.Hint = "it redirects elsewhere, which is not followed", "set base_url to the address it names"
 	}
-	e.RetryAfter, e.told = retryAfter(response.Header, time.Now())
+	if e.RetryAfter, e.told = retryAfter(response.Header, time.Now()); !e.told {
+		e.RetryAfter, e.told = retryDelay(body)
+	}
 	if response.Header.Get("X-Should-Retry") == "false" {
 		e.passing = false
 	}
@@ -165,4 +168,14 @@ func retryAfter(h http.Header, now time.Time) (wait time.Duration, told bool) {
 		return max(0, date.Sub(now)), true
 	}
 	return 0, false
+}
+
+// retryDelay reads how long a refusal of Google's asks to wait, which stands deep in its body.
+func retryDelay(body []byte) (wait time.Duration, told bool) {
+	found := regexp.MustCompile(`"retryDelay"\s*:\s*"(\d{1,6}(\.\d+)?s)"`).FindSubmatch(body)
+	if found == nil {
+		return 0, false
+	}
+	wait, err := time.ParseDuration(string(found[1]))
+	return wait, err == nil
 }
