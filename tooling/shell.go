@@ -3,6 +3,7 @@ package tooling
 import (
 	"path"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -45,8 +46,14 @@ func JudgeShell(command string) (reason string, dangerous bool) {
 
 // hidden reports whether a person would not see r in a question.
 func hidden(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
-		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 // these turn the direction of text
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\u200c', '\u200d': // they join letters of some scripts, and emoji
+		return false
+	}
+	// Those that turn the direction of text or have no width are of the format class.
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // A shellJudge collects what is found in one command and in the texts within it.
@@ -122,10 +129,24 @@ func (j *shellJudge) node(n syntax.Node) bool {
 
 // assign judges a variable whose value some program runs as a command.
 func (j *shellJudge) assign(a *syntax.Assign) {
-	if a.Name == nil || a.Value == nil {
-		return
+	switch {
+	case a.Value == nil:
+	case a.Name == nil: // declare "x=y"
+		j.setting(wordOf(a.Value))
+	default:
+		j.set(a.Name.Value, wordOf(a.Value))
 	}
-	value, name := wordOf(a.Value), a.Name.Value
+}
+
+// setting judges w as the assignment that it may be, as `env x=y` and `export "x=y"` have it.
+func (j *shellJudge) setting(w shellWord) {
+	if name, value, ok := strings.Cut(w.text, "="); ok {
+		j.set(name, shellWord{text: value, literal: w.literal})
+	}
+}
+
+// set judges that the variable of this name gets the value.
+func (j *shellJudge) set(name string, value shellWord) {
 	switch {
 	case name == "BASH_ENV" || name == "ENV" || strings.HasPrefix(name, "BASH_FUNC_"):
 		j.unclear("it sets " + name + ", which shells run")

@@ -125,6 +125,7 @@ func takesCommands(w shellWord) bool {
 
 // loose judges w as the shell text that it may be.
 func (j *shellJudge) loose(w shellWord) {
+	j.setting(w)
 	if !w.literal || !j.spend(1) {
 		return
 	}
@@ -144,7 +145,8 @@ func severalWords(s string) bool {
 	return strings.ContainsAny(s, " \t\n;&|`") || strings.Contains(s, "$(")
 }
 
-// attached returns what may be the value of an option written in one word with it.
+// attached returns what may be the value of an option written in one word with it, also of the
+// last in a bundle: in -qvx it can be qvx, vx or x without the first letter.
 func attached(word string) (values []string) {
 	if len(word) < 2 || word[0] != '-' {
 		return nil
@@ -152,8 +154,12 @@ func attached(word string) (values []string) {
 	if _, value, ok := strings.Cut(word, "="); ok && value != "" {
 		values = append(values, value)
 	}
-	if word[1] != '-' && len(word) > 2 {
-		values = append(values, word[2:])
+	if word[1] == '-' {
+		return values
+	}
+	const bundle = 8 // options without a value before the one that has it
+	for i := 2; i < min(len(word), 2+bundle); i++ {
+		values = append(values, word[i:])
 	}
 	return values
 }
@@ -169,12 +175,14 @@ func (j *shellJudge) simple(words []shellWord) {
 	}
 	name, args := words[0].base(), words[1:]
 	switch {
-	case dangerousCommands[name], strings.HasPrefix(name, "mkfs."):
+	case dangerousCommands[name], dangerousCommands[strings.TrimPrefix(name, "g")], strings.HasPrefix(name, "mkfs."):
 		j.dangerous(name + " is asked about every time")
 	case shellCommands[name]:
 		j.shell(name, args)
 	case name == "git":
 		j.git(args)
+	case strings.HasPrefix(name, "git-"): // as they lie in git's own folder
+		j.gitCommand(strings.TrimPrefix(name, "git-"), args)
 	case name == "find" || name == "gfind":
 		j.find(args)
 	case name == "eval" || name == "trap":
@@ -195,7 +203,7 @@ func (j *shellJudge) find(args []shellWord) {
 	runs := false
 	for i, w := range args {
 		switch {
-		case !w.literal && !runs:
+		case !w.literal:
 			j.unclear("an argument of find is not literal")
 		case w.text == "-delete":
 			j.dangerous("find -delete is asked about every time")

@@ -1,6 +1,9 @@
 package tooling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Options of git itself that have a value in the next word.
 var gitValueOptions = setOf(`-C --git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds`)
@@ -92,30 +95,54 @@ func (j *shellJudge) gitCommand(name string, args []shellWord) {
 // The subcommands that an argument can make dangerous.
 var strictGit = setOf(`checkout switch stash branch push config clone fetch pull ls-remote archive`)
 
-// gitRuns judges the subcommands that run commands given as arguments.
+// gitRuns judges the subcommands that run commands given as arguments. git takes long options
+// shortened, and a short one with its value at the end of a bundle.
 func (j *shellJudge) gitRuns(name string, args []shellWord) {
 	for i, w := range args {
 		option, value, attached := strings.Cut(w.text, "=")
-		switch {
-		case gitRunners[name+" "+w.text] || name == "for-each-repo":
+		long := strings.HasPrefix(option, "--") && len(option) > 3
+		switch letter := gitRunLetter[name]; {
+		case name == "for-each-repo", gitRunWords[name] != "" && w.text == gitRunWords[name]:
 			j.wrapped(w.text, args[i:])
 			return
-		case gitRunners[name+" "+option] && attached:
+		case long && runsByOption(name, option) && attached:
 			j.text(value)
-		case name == "grep" && strings.HasPrefix(w.text, "-O"), name == "rebase" && strings.HasPrefix(w.text, "-x"):
-			j.text(w.text[2:])
+		case long && runsByOption(name, option) && i+1 < len(args):
+			j.given(args[i+1])
+		case letter != "" && !long && w.option() && strings.Contains(w.text, letter):
+			_, value, _ := strings.Cut(w.text, letter)
+			j.text(value)
+			if value == "" && i+1 < len(args) && name != "grep" {
+				j.given(args[i+1])
+			}
 		}
 	}
 }
 
-// The words after which a subcommand has a command to run.
-var gitRunners = map[string]bool{
-	"submodule foreach": true, "bisect run": true, "rebase -x": true, "rebase --exec": true,
-	"difftool -x": true, "difftool --extcmd": true, "grep --open-files-in-pager": true,
-	"filter-branch --tree-filter": true, "filter-branch --index-filter": true, "filter-branch --msg-filter": true,
-	"filter-branch --env-filter": true, "filter-branch --parent-filter": true, "filter-branch --commit-filter": true,
-	"filter-branch --tag-name-filter": true, "filter-branch --setup": true,
+// given judges w as the shell text that git runs.
+func (j *shellJudge) given(w shellWord) {
+	if w.literal {
+		j.text(w.text)
+	} else {
+		j.unclear("what git is to run is not literal")
+	}
 }
+
+// runsByOption reports whether a long option of a subcommand, maybe shortened, names a command.
+func runsByOption(name, option string) bool {
+	return slices.ContainsFunc(gitRunOptions[name], func(full string) bool { return strings.HasPrefix(full, option) })
+}
+
+// The words, letters and long options after which a subcommand has a command to run.
+var (
+	gitRunWords   = map[string]string{"submodule": "foreach", "bisect": "run"}
+	gitRunLetter  = map[string]string{"rebase": "x", "difftool": "x", "grep": "O"}
+	gitRunOptions = map[string][]string{
+		"rebase": {"--exec"}, "difftool": {"--extcmd"}, "grep": {"--open-files-in-pager"},
+		"filter-branch": {"--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--parent-filter",
+			"--commit-filter", "--tag-name-filter", "--setup"},
+	}
+)
 
 // gitArgs are the words after a subcommand.
 type gitArgs struct{ words []shellWord }

@@ -486,6 +486,45 @@ func TestJudgeShellOfSeveralLines(t *testing.T) {
 	}
 }
 
+func TestJudgeShellLooksIntoBundlesSettingsAndShortenedOptions(t *testing.T) {
+	for _, command := range strings.Split(strings.TrimSpace(`
+env -vS'rm x'
+env -iS'rm x'
+script -qc'rm x' /dev/null
+script -qcreboot
+env GIT_PAGER=reboot git -p log
+env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=less git -p log
+export "GIT_PAGER=rm x"; git -p log
+declare -x 'GIT_EXTERNAL_DIFF=reboot'; git diff
+git grep -nOrm foo
+git grep --open-files=rm foo
+git rebase --exe 'rm x'
+git rebase -ix 'rm x'
+git rebase --exe='rm x' main
+git difftool -yx rm
+git difftool --extc=rm
+/usr/lib/git-core/git-reset --hard
+git-clean -fdx
+grm x
+`), "\n") {
+		if reason, dangerous := JudgeShell(command); !dangerous {
+			t.Errorf("JudgeShell(%q) = %q; want it dangerous", command, reason)
+		}
+	}
+	for _, command := range []string{
+		`env "GIT_PAGER=$x" git log`, `x=-delete; find . -exec true ';' $x`, `git rebase -x "$x"`, "echo \u200bx", "echo \u009b2J", "echo \u2028x",
+	} {
+		if reason, _ := JudgeShell(command); reason == "" {
+			t.Errorf("JudgeShell(%q): not asked every time", command)
+		}
+	}
+	for _, command := range []string{"git grep -n rm", "git rebase -i main", "env GOOS=linux go build", "git-lfs ls-files", "ls -lrt", "git commit -m \"ünï \U0001F469\u200d\U0001F4BB\""} {
+		if reason, _ := JudgeShell(command); reason != "" {
+			t.Errorf("JudgeShell(%q) = %q; want its answer remembered", command, reason)
+		}
+	}
+}
+
 // Nested wrappers can be written so that judging each in each costs exponential time.
 func TestJudgeShellOfNestedWrappersEnds(t *testing.T) {
 	for _, unit := range []string{"env ", "git submodule foreach ", "find -exec ", "eval ", "sh -c ", "xargs sh -c ", "parallel find -exec "} {
