@@ -140,7 +140,7 @@ func (s *Session) Withdraw(t *Ticket) { s.line.leave(t) }
 // KeepAttachment stores data that came with a prompt where the tools can read it, and returns its
 // path. name is a wish; it never leads out of the folder.
 func (s *Session) KeepAttachment(name string, data []byte) (string, error) {
-	dir := s.outputDir()
+	dir := s.outputDir(s.Store())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("keeping the attachment %s: %w", name, err)
 	}
@@ -173,15 +173,15 @@ func (s *Session) close(ctx context.Context) error {
 	defer cancel()
 	err := s.line.close(ctx)
 	if s.Store().Path() == "" {
-		err = errors.Join(err, os.RemoveAll(s.outputDir()))
+		err = errors.Join(err, os.RemoveAll(s.outputDir(s.Store())))
 	}
 	return errors.Join(err, s.Store().Close(), s.workspace.Close())
 }
 
-// outputDir is where whole outputs go that were cut for the model. A conversation in memory keeps
-// them as long as it lives.
-func (s *Session) outputDir() string {
-	if dir := s.store.OutputDir(); dir != "" {
+// outputDir is where whole outputs of a conversation go that were cut for the model. One in memory
+// keeps them as long as it lives.
+func (s *Session) outputDir(store *session.Store) string {
+	if dir := store.OutputDir(); dir != "" {
 		return dir
 	}
 	return filepath.Join(os.TempDir(), "nimlet-"+s.id+".output")

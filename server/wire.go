@@ -68,11 +68,11 @@ func (s *Session) buildTools(skills []agent.Skill) *tooling.Registry {
 		known[i] = builtin.Skill(k)
 		s.workspace.AllowRead(k.Dir)
 	}
-	s.workspace.AllowRead(s.outputDir())
+	s.workspace.AllowRead(s.outputDir(s.store))
 	tools := builtin.Tools(builtin.Config{
 		Workspace: s.workspace,
 		Buffers:   s.editor.Buffers,
-		OutputDir: s.outputDir(),
+		OutputDir: s.outputDir(s.store),
 		MaxOutput: s.settings.Tools.Bash.MaxOutputBytes,
 		Skills:    func() []builtin.Skill { return known },
 		Env:       s.server.opts.Environ,

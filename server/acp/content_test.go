@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +147,24 @@ func TestAttachmentsAreReplayedAsTheyWere(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "text image resource resource_link" {
 		t.Errorf("replayed %q", got)
+	}
+}
+
+// Attachments are put aside as soon as their message is read, while prompts before it may have the
+// conversation begin anew. (The race detector is what sees it.)
+func TestAttachmentsMayComeWhileAConversationBeginsAnew(t *testing.T) {
+	d, id := ready(t, `{}`, nil)
+	attachment := block("type", "resource", "resource", block("uri", "file:///tmp/a.bin", "blob", base64.StdEncoding.EncodeToString([]byte("\x00\x01"))))
+	many := slices.Repeat([]any{attachment}, 100)
+	var begun []*acptest.Call
+	for range 10 {
+		begun = append(begun, d.Prompt(id, "/new"))
+	}
+	d.Call("_nimlet/steer", map[string]any{"sessionId": id, "prompt": many}, nil)
+	for _, turn := range begun {
+		turn.Wait("end_turn")
+	}
+	if kept, err := filepath.Glob(filepath.Join(string(d.home), "sessions", "*", "attached-*")); err != nil || len(kept) != len(many) {
+		t.Errorf("%d were kept of %d (%v)", len(kept), len(many), err)
 	}
 }
