@@ -18,7 +18,9 @@ func (s *Session) Prompt(t *Ticket, m Message) (agent.Reason, error) {
 	s.tellPending()
 	text := agent.FirstText(m)
 	if name, args, ok := agent.ParseCommand(text); ok {
-		return s.command(t, text, name, args)
+		reason, err := s.command(t, text, name, args)
+		s.tellPending() // what the command found wrong in files that it read
+		return reason, err
 	}
 	if t.ctx.Err() != nil {
 		return agent.Cancelled, nil

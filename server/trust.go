@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"nimlet/agent"
@@ -35,12 +36,23 @@ func (s *Session) projectGrants() []string {
 		return nil
 	}
 	keys, problems := config.ProjectPermissions(s.workspace.Root())
-	for _, p := range problems {
-		s.mu.Lock()
-		s.noteProblem(p)
-		s.mu.Unlock()
+	valid := keys[:0]
+	for _, text := range keys {
+		key, err := tooling.ParseKey(text)
+		if err != nil {
+			problems = append(problems, config.Problem{
+				File: filepath.Join(s.workspace.Root(), ".nimlet", "permissions.json"), Key: "allow", Text: err.Error() + "; it allows nothing", Warning: true,
+			})
+			continue
+		}
+		valid = append(valid, key)
 	}
-	return keys
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range problems {
+		s.noteProblem(p)
+	}
+	return valid
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -48,6 +49,17 @@ const (
 type Grant struct {
 	Key   string
 	Scope Scope
+}
+
+// ParseKey returns a key that a person wrote as needs have it, without white space around it and what
+// it names. An error says that it is the key of nothing, so that a grant of it would be none.
+func ParseKey(text string) (string, error) {
+	kind, name, ok := strings.Cut(strings.TrimSpace(text), ":")
+	name = strings.Trim(name, " \t\n")
+	if !ok || name == "" || kind != "bash" && kind != "tool" {
+		return "", fmt.Errorf("%q is no key: it is bash: and a whole command, or tool: and the name of a tool", text)
+	}
+	return kind + ":" + name, nil
 }
 
 // NewPermissions makes the permissions of one session. It reads nothing yet.

@@ -354,3 +354,15 @@ func TestGrantsThatCannotBeStoredHoldForTheSession(t *testing.T) {
 		t.Errorf("a file of a later version was changed to %q", got)
 	}
 }
+
+func TestParseKey(t *testing.T) {
+	for text, want := range map[string]string{
+		"bash:go test ./...": "bash:go test ./...", " bash: ls -l\n": "bash:ls -l", "bash:echo a:b": "bash:echo a:b", "tool:save_note": "tool:save_note",
+		"": "", "ls": "", "bash": "", "bash:": "", "bash: ": "", "tool:": "", "Bash:ls": "", "shell:ls": "", ":ls": "",
+	} {
+		got, err := ParseKey(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q is the key %q, %v; want %q", text, got, err, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"nimlet/agent/config"
 	"nimlet/server"
+	"nimlet/tooling"
 )
 
 // Flags are those that serving an editor and running a prompt share.
@@ -34,7 +35,7 @@ func (f *Flags) Register(c *cobra.Command) {
 	set.BoolVar(&f.noSession, "no-session", false, "keep the conversation in memory only")
 	set.BoolVar(&f.approve, "approve", false, "trust the folder's own settings, permissions and skills in this run")
 	set.BoolVar(&f.noApprove, "no-approve", false, "leave them out in this run, trusted or not")
-	c.MarkFlagsMutuallyExclusive("approve", "no-approve")
+	Exclusive(c, "approve", "no-approve")
 	f.registerFiles(set)
 }
 
@@ -52,13 +53,17 @@ func (f *Flags) Options(c *cobra.Command, quiet zapcore.Level) (o server.Options
 	if err != nil {
 		return server.Options{}, nil, err
 	}
+	allow, err := keys(f.allow)
+	if err != nil {
+		return server.Options{}, nil, err
+	}
 	log, end, err := f.openLog(quiet)
 	if err != nil {
 		return server.Options{}, nil, err
 	}
 	o = server.Options{
 		Version: Version(), Home: home, UserHome: config.UserHome(os.Getenv), ConfigFile: f.config,
-		Allow: f.allow, Yolo: f.yolo, NoSession: f.noSession, Environ: os.Environ(), Logger: log,
+		Allow: allow, Yolo: f.yolo, NoSession: f.noSession, Environ: os.Environ(), Logger: log,
 	}
 	if c.Flags().Changed("tools") {
 		o.Tools = []string{}
@@ -70,4 +75,18 @@ func (f *Flags) Options(c *cobra.Command, quiet zapcore.Level) (o server.Options
 		o.Trust = &f.approve
 	}
 	return o, end, nil
+}
+
+// keys reads what was given as --allow. One that is no key would be refused without a word otherwise,
+// at the first call that it was meant for.
+func keys(given []string) ([]string, error) {
+	allow := make([]string, len(given))
+	for i, text := range given {
+		key, err := tooling.ParseKey(text)
+		if err != nil {
+			return nil, usageErrorf("--allow: %v", err)
+		}
+		allow[i] = key
+	}
+	return allow, nil
 }
