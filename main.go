@@ -44,7 +44,7 @@ Protocol on standard input and output. In a shell, "nimlet run" answers one prom
 	flags.Register(c)
 	c.Flags().BoolVar(&stdio, "stdio", false, "serve an editor, also on a terminal, in the dialect of its first message")
 	c.Flags().BoolVar(&onlyACP, "acp", false, "serve an editor that speaks the Agent Client Protocol")
-	c.MarkFlagsMutuallyExclusive("stdio", "acp")
+	headless.Exclusive(c, "stdio", "acp")
 	c.AddCommand(headless.Commands(flags)...)
 	return c
 }

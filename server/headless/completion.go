@@ -22,7 +22,7 @@ func completionCommand() *cobra.Command {
 		Long:      "Print a script that has a shell complete nimlet's commands and flags: bash, zsh, fish or powershell.",
 		Example:   `  source <(nimlet completion bash)`,
 		ValidArgs: slices.Sorted(maps.Keys(shells)),
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      cobra.MatchAll(between(1, 1, "one shell"), cobra.OnlyValidArgs),
 		RunE:      Action(func(c *cobra.Command, args []string) error { return shells[args[0]](c) }),
 	}
 }

@@ -38,6 +38,48 @@ func (e *usageError) Error() string { return e.text }
 
 func usageErrorf(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
+// between has a command take from least to most arguments, which what names for a person.
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return usageErrorf("%s takes %s, and was given %s", c.CommandPath(), what, counted(n))
+		}
+		return nil
+	}
+}
+
+func counted(arguments int) string {
+	switch arguments {
+	case 0:
+		return "nothing"
+	case 1:
+		return "one argument"
+	}
+	return fmt.Sprintf("%d arguments", arguments)
+}
+
+// Exclusive has a command refuse calls that give more than one of the flags. Cobra would refuse them
+// too, in words that name every flag but not what to do.
+func Exclusive(c *cobra.Command, flags ...string) {
+	c.MarkFlagsMutuallyExclusive(flags...) // completion then offers one of them alone
+	before := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		var given []string
+		for _, name := range flags {
+			if c.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 {
+			return usageErrorf("%s exclude each other: give one of them", strings.Join(given, " and "))
+		}
+		if before != nil {
+			return before(c, args)
+		}
+		return nil
+	}
+}
+
 // Action makes a command's function of f. Whatever f returns has status 1 unless it says otherwise;
 // an error that cobra finds before it calls f is one of usage.
 func Action(f func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {

@@ -45,7 +45,7 @@ Exit status: 0 done, 1 failed, 2 called wrongly, 130 interrupted.`,
 	c.Flags().BoolVar(&r.json, "json", false, "print what happens as one JSON object a line")
 	c.Flags().BoolVar(&r.resume, "resume", false, "go on with this folder's newest session")
 	c.Flags().StringVar(&r.session, "session", "", "go on with the session of this `id`")
-	c.MarkFlagsMutuallyExclusive("resume", "session", "no-session")
+	Exclusive(c, "resume", "session", "no-session")
 	return c
 }
 

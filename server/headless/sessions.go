@@ -3,6 +3,7 @@ package headless
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -63,6 +64,8 @@ func listCommand(flags *Flags) *cobra.Command {
 				return printLines(c, list)
 			case len(list) == 0 && workspace != "":
 				fmt.Fprintf(c.ErrOrStderr(), "no session was begun in %s; --all lists those of all folders\n", workspace)
+			case len(list) == 0 && deleted:
+				fmt.Fprintln(c.ErrOrStderr(), "no session is in the trash")
 			case len(list) == 0:
 				fmt.Fprintln(c.ErrOrStderr(), "there are no sessions")
 			default:
@@ -125,7 +128,7 @@ func printTable(c *cobra.Command, list []session.Info, folders bool) error {
 func showCommand(flags *Flags) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show ID", Short: "Show a session's conversation", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a session's conversation", Args: between(1, 1, "one session's ID"),
 		RunE: stored(flags, func(c *cobra.Command, dir string, args []string) error {
 			store, err := session.Load(dir, args[0])
 			if err != nil {
@@ -149,7 +152,7 @@ func showCommand(flags *Flags) *cobra.Command {
 
 func deleteCommand(flags *Flags) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID...", Short: "Move sessions to the trash", Args: cobra.MinimumNArgs(1),
+		Use: "delete ID...", Short: "Move sessions to the trash", Args: between(1, math.MaxInt, "the IDs of sessions"),
 		RunE: stored(flags, func(c *cobra.Command, dir string, args []string) error {
 			return each(args, func(id string) error {
 				if err := session.Trash(dir, id); err != nil {
@@ -164,7 +167,7 @@ func deleteCommand(flags *Flags) *cobra.Command {
 
 func restoreCommand(flags *Flags) *cobra.Command {
 	return &cobra.Command{
-		Use: "restore ID...", Short: "Bring deleted sessions back", Args: cobra.MinimumNArgs(1),
+		Use: "restore ID...", Short: "Bring deleted sessions back", Args: between(1, math.MaxInt, "the IDs of sessions"),
 		RunE: stored(flags, func(c *cobra.Command, dir string, args []string) error {
 			return each(args, func(id string) error {
 				err := session.Restore(dir, id)

@@ -18,7 +18,7 @@ func trustCommand() *cobra.Command {
 		Short: "Show or decide whether a folder's own settings count",
 		Long: `Show or decide whether a folder is trusted. The settings, permissions, system prompt, tools and skills
 that a project brings count only in a trusted folder. Trust covers everything below the folder.`,
-		Args: cobra.MaximumNArgs(2),
+		Args: between(0, 2, "on or off, and one folder"),
 		RunE: Action(trust),
 	}
 }
