@@ -46,26 +46,27 @@ type Permissions interface {
 type Config struct {
 	Log         Log
 	Model       model.Model
-	Provider    string // recorded with every answer
-	ModelName   string
 	System      string // the system prompt
 	Tools       *tooling.Registry
 	Permissions Permissions
 	Hooks       Hooks // optional
 	Mode        Mode  // to begin with; "" means Act
 
+	// Identity names the provider and model that answer now; it is recorded with every answer.
+	Identity func() (provider, model string)
+	// Window is the size of that model's context, in tokens.
+	Window func() int
 	// Emit is told what happens, in order, one event at a time. It may block: the turn waits.
 	Emit func(Event)
 	// Ask and AskPermission reach the person; nil when nobody can be asked.
 	Ask           func(context.Context, tooling.Question) (tooling.Answer, error)
 	AskPermission func(context.Context, tooling.PermissionRequest) (tooling.Verdict, error)
 
-	MaxSteps      int       // model requests a turn; 0 means 200
-	MaxTokens     int       // of one answer; 0 means the model's own limit
-	ContextWindow int       // tokens; for UsageChanged
-	Steering      QueueMode // how queued steering messages enter
-	FollowUp      QueueMode // how queued follow-ups enter
-	Logger        *zap.Logger
+	MaxSteps  int       // model requests a turn; 0 means 200
+	MaxTokens int       // of one answer; 0 means the model's own limit
+	Steering  QueueMode // how queued steering messages enter
+	FollowUp  QueueMode // how queued follow-ups enter
+	Logger    *zap.Logger
 }
 
 // An Agent holds one conversation. Turns run one at a time; every other method may be called

@@ -145,7 +145,8 @@ func (ans *answer) dropCalls() {
 }
 
 func (a *Agent) assistant(ans answer) session.Assistant {
-	return session.Assistant{Content: ans.parts, Provider: a.cfg.Provider, Model: a.cfg.ModelName, Usage: ans.usage}
+	provider, name := a.cfg.Identity()
+	return session.Assistant{Content: ans.parts, Provider: provider, Model: name, Usage: ans.usage}
 }
 
 // keepInterrupted stores what an answer that broke off had said, and that it did. Its calls are left
@@ -170,6 +171,6 @@ func (a *Agent) keepInterrupted(ctx context.Context, ans answer, why error) erro
 // reportUsage tells how full the context is, as the provider counted it.
 func (a *Agent) reportUsage(u *session.Usage) {
 	if u != nil {
-		a.emit(UsageChanged{Used: u.Input + u.Output, Size: a.cfg.ContextWindow})
+		a.emit(UsageChanged{Used: u.Input + u.Output, Size: a.cfg.Window()})
 	}
 }

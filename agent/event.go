@@ -15,7 +15,7 @@ import (
 //
 // Events of one turn arrive in this order, one at a time; calls that run side by side interleave.
 // Every ToolStarted has its ToolFinished before TurnEnded, however the turn ends.
-// ModeChanged and TitleChanged also come between turns.
+// ModeChanged, OptionsChanged and TitleChanged also come between turns.
 type Event interface{ event() }
 
 // TurnStarted opens a turn.
@@ -88,6 +88,9 @@ type ToolFinished struct {
 // UsageChanged tells how full the context window is, in tokens.
 type UsageChanged struct{ Used, Size int }
 
+// OptionsChanged tells that another model, or another way to ask it, was chosen.
+type OptionsChanged struct{}
+
 // ModeChanged tells the mode that holds from here on.
 type ModeChanged struct{ Mode Mode }
 
@@ -113,21 +116,22 @@ const (
 	Refused   Reason = "refused"
 )
 
-func (TurnStarted) event()  {}
-func (TextDelta) event()    {}
-func (ThoughtDelta) event() {}
-func (UserMessage) event()  {}
-func (CommandReply) event() {}
-func (Notice) event()       {}
-func (ToolStarted) event()  {}
-func (ToolChanged) event()  {}
-func (ToolRunning) event()  {}
-func (ToolProgress) event() {}
-func (ToolFinished) event() {}
-func (UsageChanged) event() {}
-func (ModeChanged) event()  {}
-func (TitleChanged) event() {}
-func (TurnEnded) event()    {}
+func (TurnStarted) event()    {}
+func (TextDelta) event()      {}
+func (ThoughtDelta) event()   {}
+func (UserMessage) event()    {}
+func (CommandReply) event()   {}
+func (Notice) event()         {}
+func (ToolStarted) event()    {}
+func (ToolChanged) event()    {}
+func (ToolRunning) event()    {}
+func (ToolProgress) event()   {}
+func (ToolFinished) event()   {}
+func (UsageChanged) event()   {}
+func (ModeChanged) event()    {}
+func (OptionsChanged) event() {}
+func (TitleChanged) event()   {}
+func (TurnEnded) event()      {}
 
 // A Mode is what a session may do: everything (act) or look only (plan).
 type Mode string

@@ -151,8 +151,9 @@ func newBench(t testing.TB, change func(*agent.Config), m *script, tools ...tool
 	}
 	b.tools = registry
 	c := agent.Config{
-		Log: b.store, Model: m, Provider: "test", ModelName: "script", Tools: registry, Emit: b.emit,
+		Log: b.store, Model: m, Tools: registry, Emit: b.emit,
 		Permissions: tooling.NewPermissions(tooling.PermissionsConfig{Folder: "/w"}), Logger: zap.NewNop(),
+		Identity: func() (string, string) { return "test", "script" }, Window: func() int { return 1000 },
 	}
 	if change != nil {
 		change(&c)

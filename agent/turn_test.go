@@ -496,7 +496,7 @@ func TestWhatIsStoredComesBackAsItWasShown(t *testing.T) {
 		say(model.Thinking{Text: "hm"}, model.Text("first"), call("1", "edit", `{"n":1}`), call("2", "fails", `{}`), model.Usage{Input: 10, Output: 5}),
 		say(model.Text("last"), model.Usage{Input: 20, Output: 6}),
 	}}
-	b := newBench(t, func(c *agent.Config) { c.Hooks, c.ContextWindow = r, 1000 }, m, edits, fails)
+	b := newBench(t, func(c *agent.Config) { c.Hooks = r }, m, edits, fails)
 	b.turn(t, "go", agent.Completed)
 
 	var again []agent.Event

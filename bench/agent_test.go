@@ -39,7 +39,7 @@ func start(t testing.TB, name string) *agent {
 	a := &agent{t: t, folder: t.TempDir(), home: t.TempDir()}
 	a.cmd = exec.Command(filepath.Join(folder, name))
 	if name == nimlet {
-		a.cmd.Args = append(a.cmd.Args, "--acp", "--yolo")
+		a.cmd.Args = append(a.cmd.Args, "--acp", "--yolo", "--provider", "offline")
 	}
 	// Nothing of the machine's own settings, and no key, takes part.
 	a.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "USERPROFILE=" + a.home, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}

@@ -15,6 +15,9 @@ func (s *Session) buildCommands() agent.Commands {
 		{Name: "help", Description: "List these commands", Run: s.help},
 		{Name: "plan", Description: "Look only: read and plan, change nothing", Run: s.switchTo(agent.Plan)},
 		{Name: "act", Description: "Work: edit files and run commands", Run: s.switchTo(agent.Act)},
+		{Name: "model", Hint: "[id]", Description: "Choose the model that answers, or list those there are", Run: s.modelCommand},
+		{Name: "provider", Hint: "[name]", Description: "Choose whose models answer", Run: s.providerCommand},
+		{Name: "thinking", Hint: "[level]", Description: "Choose how much the model thinks before it answers", Run: s.thinkingCommand},
 		{Name: "session", Description: "Show this session's id, file and settings", Run: s.describe},
 		{Name: "new", Description: "Begin a new conversation here", Run: s.beginAnew},
 		{Name: "resume", Description: "Say how to go back to an earlier conversation", Run: s.howToResume},
@@ -67,7 +70,7 @@ func (s *Session) describe(context.Context, string) (string, error) {
 	}
 	row("workspace", strings.Join(s.workspace.Roots(), ", "))
 	row("mode", string(s.Mode()))
-	row("model", offlineName)
+	row("model", s.answering())
 	row("entries", fmt.Sprint(store.Len()))
 	return strings.TrimRight(b.String(), "\n"), nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ type Options struct {
 	Allow      []string    // --allow: keys that are granted for this process
 	Yolo       bool        // --yolo
 	NoSession  bool        // --no-session: conversations are kept in memory
+	Choice     Choice      // --provider, --model, --thinking
 	Trust      *bool       // --approve and --no-approve; nil leaves it to trust.json
 	Environ    []string    // of this process; programs that tools run get it without the user's keys
 	Logger     *zap.Logger // never nil
@@ -39,7 +41,8 @@ type Server struct {
 	opts     Options
 	settings config.Settings // without any project's
 	problems []config.Problem
-	yolo     atomic.Bool // holds for all sessions
+	getenv   func(string) string // of this process's environment, keys included
+	yolo     atomic.Bool         // holds for all sessions
 	gates    gates
 
 	mu     sync.Mutex
@@ -60,10 +63,23 @@ func (e *PlaceError) Unwrap() error { return e.Err }
 // told in each session's first turn.
 func New(o Options) *Server {
 	settings, problems := config.Load(o.Home, "", false, o.ConfigFile)
+	getenv := lookupIn(o.Environ)
 	o.Environ = settings.ChildEnviron(o.Environ)
-	s := &Server{opts: o, settings: settings, problems: problems, live: map[string]*Session{}}
+	s := &Server{opts: o, settings: settings, problems: problems, getenv: getenv, live: map[string]*Session{}}
 	s.yolo.Store(o.Yolo)
 	return s
+}
+
+// lookupIn returns what os.Getenv is for an environment that is given.
+func lookupIn(environ []string) func(string) string {
+	return func(name string) string {
+		for _, entry := range environ {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 }
 
 // SessionsDir returns where conversations are stored.

@@ -26,6 +26,7 @@ type Session struct {
 	workspace   *builtin.Workspace
 	permissions *tooling.Permissions
 	editor      Editor
+	source      *source
 	line        line
 
 	mu       sync.Mutex // guards what follows; none of it changes while a turn runs
@@ -50,6 +51,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 	}
 	workspace.Protect(s.ownFiles()...)
 	live := &Session{server: s, id: store.ID(), place: p, workspace: workspace, store: store, title: store.Title()}
+	live.source = newSource(live)
 	live.editor = attach(live.id)
 	live.permissions = tooling.NewPermissions(tooling.PermissionsConfig{
 		Folder:     workspace.Root(),
@@ -62,6 +64,7 @@ func newSession(s *Server, store *session.Store, p Place, attach func(id string)
 	live.noteStoreLocked() // nobody else knows it yet
 	live.trusted, live.asked = live.decidedTrust()
 	live.wire(agent.Mode(store.Mode()))
+	live.source.choose(s.firstChoice(live.settings, store))
 	return live, nil
 }
 
@@ -101,9 +104,9 @@ func (s *Session) Commands() agent.Commands {
 // turn does meanwhile is shown after it.
 func (s *Session) Replay(ctx context.Context, emit func(agent.Event)) {
 	s.mu.Lock()
-	store, tools, a, window := s.store, s.tools, s.agent, contextWindow(s.settings)
+	store, tools, a := s.store, s.tools, s.agent
 	s.mu.Unlock()
-	a.Pause(func() { agent.Replay(until(ctx, store), tools, window, emit) })
+	a.Pause(func() { agent.Replay(until(ctx, store), tools, s.source.window(), emit) })
 }
 
 // until walks the events that a store has now, and stops when ctx ends.

@@ -3,7 +3,6 @@ package server
 import (
 	"nimlet/agent"
 	"nimlet/agent/config"
-	"nimlet/agent/model"
 	"nimlet/tooling"
 	"nimlet/tooling/builtin"
 )
@@ -21,9 +20,9 @@ func (s *Session) wire(mode agent.Mode) {
 	s.tools = s.buildTools(skills)
 	s.agent = agent.New(agent.Config{
 		Log:           s.store,
-		Model:         model.Offline(),
-		Provider:      offlineName,
-		ModelName:     offlineName,
+		Model:         s.source,
+		Identity:      s.source.identity,
+		Window:        s.source.window,
 		System:        s.systemPrompt(skills),
 		Tools:         s.tools,
 		Permissions:   s.permissions,
@@ -33,15 +32,12 @@ func (s *Session) wire(mode agent.Mode) {
 		AskPermission: s.editor.AskPermission,
 		MaxSteps:      s.settings.Agent.MaxSteps,
 		MaxTokens:     s.settings.Agent.MaxTokens,
-		ContextWindow: contextWindow(s.settings),
 		Steering:      agent.QueueMode(s.settings.Agent.SteeringMode),
 		FollowUp:      agent.QueueMode(s.settings.Agent.FollowUpMode),
 		Logger:        s.server.opts.Logger,
 	})
 	s.commands = s.buildCommands()
 }
-
-const offlineName = "offline"
 
 // loadSettings reads the settings that hold here; what is wrong in them is told once.
 func (s *Session) loadSettings() config.Settings {
@@ -92,11 +88,4 @@ func (s *Session) systemPrompt(skills []agent.Skill) string {
 	return agent.SystemPrompt(agent.Prompt{
 		Replace: replace, Append: appended, Workspace: s.workspace.Root(), Skills: skills,
 	})
-}
-
-func contextWindow(settings config.Settings) int {
-	if n := settings.Agent.ContextWindow; n > 0 {
-		return n
-	}
-	return defaultContextWindow
 }

@@ -30,8 +30,8 @@ func Offline() Model { return offline{} }
 
 type offline struct{}
 
-const offlineNotice = "nimlet is offline: this version knows no language model, whatever is configured. " +
-	"Start a line with a tool's name to run that tool."
+const offlineNotice = "nimlet is offline: no language model answers here. Set a provider's key, such as ANTHROPIC_API_KEY, or start a local " +
+	"model server to have one. Until then, start a line with a tool's name to run that tool."
 
 func (offline) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {

@@ -98,7 +98,7 @@ func sit(t testing.TB, args ...string) *desk {
 
 func newDesk(t testing.TB, args ...string) *desk {
 	t.Helper()
-	d := &desk{t: t, dir: folder(t), home: filepath.Join(folder(t), ".nimlet"), args: append([]string{"--acp"}, args...)}
+	d := &desk{t: t, dir: folder(t), home: filepath.Join(folder(t), ".nimlet"), args: append([]string{"--acp", "--provider", "offline"}, args...)}
 	d.env = append(os.Environ(), "NIMLET_HOME="+d.home)
 	return d
 }

@@ -158,7 +158,7 @@ func TestTheProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	// The parent is a shell that keeps the pipes open elsewhere, so that only its death tells.
 	in, w := pipe(t)
 	r, out := pipe(t)
-	parent := exec.Command("sh", "-c", `"$@" & wait`, "sh", program, "--acp", "--yolo")
+	parent := exec.Command("sh", "-c", `"$@" & wait`, "sh", program, "--acp", "--yolo", "--provider", "offline")
 	parent.Dir, parent.Env, parent.Stdout = folder(t), d.env, out
 	parent.ExtraFiles = []*os.File{in}
 	parent.Args[2] = `"$@" <&3 & wait`

@@ -92,7 +92,7 @@ func sit(t *testing.T, flags ...string) *desk {
 		}
 	}
 	d.write("a.txt", "alpha\nbeta\n")
-	d.agent = append([]string{self, recorder, d.wire, nimlet(t), "--acp"}, flags...)
+	d.agent = append([]string{self, recorder, d.wire, nimlet(t), "--acp", "--provider", "offline"}, flags...)
 	t.Cleanup(func() { checkRecordings(t, d.wire) })
 	return d
 }

@@ -22,6 +22,12 @@ type editor struct {
 func (c *connection) attach(id string) server.Editor {
 	e := &editor{c: c, id: id}
 	e.Updates = newUpdates(e.update, c.updateLimit(), c.caps.Session.V.Notices.V != nil, c.caps.Meta.V.TerminalOutput.V)
+	e.options = func() []configOption {
+		if live, ok := c.server.Live(id); ok {
+			return configOptions(live)
+		}
+		return nil
+	}
 	c.mu.Lock()
 	c.editors[id] = e
 	c.mu.Unlock()

@@ -51,7 +51,7 @@ func folder(t testing.TB) string {
 
 func (d *desk) start(change func(*server.Options)) {
 	d.t.Helper()
-	o := server.Options{Version: "test", Home: d.home, Environ: os.Environ(), Logger: zaptest.NewLogger(d.t)}
+	o := server.Options{Version: "test", Home: d.home, Choice: server.Choice{Provider: "offline"}, Environ: os.Environ(), Logger: zaptest.NewLogger(d.t)}
 	if change != nil {
 		change(&o)
 	}

@@ -151,19 +151,25 @@ type mode struct {
 }
 
 type configOption struct {
-	ID           string         `json:"id"`
-	Name         string         `json:"name"`
-	Description  string         `json:"description"`
-	Category     string         `json:"category"`
-	Type         string         `json:"type"` // "select"
-	CurrentValue string         `json:"currentValue"`
-	Options      []configChoice `json:"options"`
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	Category     string `json:"category"`
+	Type         string `json:"type"` // "select"
+	CurrentValue string `json:"currentValue"`
+	Options      any    `json:"options"` // []configChoice or []configGroup
+}
+
+type configGroup struct {
+	Group   string         `json:"group"`
+	Name    string         `json:"name"`
+	Options []configChoice `json:"options"`
 }
 
 type configChoice struct {
 	Value       string `json:"value"`
 	Name        string `json:"name"`
-	Description string `json:"description"`
+	Description string `json:"description,omitempty"`
 }
 
 type listRequest struct {

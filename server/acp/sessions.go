@@ -89,7 +89,7 @@ func (c *connection) opened(live *server.Session, e *editor, p openRequest, id s
 		live.Note(agent.Warning, "MCP servers are not supported yet: the editor's were left out.")
 	}
 	return transport.Reply{
-		Result: openResponse{SessionID: id, Modes: modes(live.Mode()), ConfigOptions: configOptions(live.Mode())},
+		Result: openResponse{SessionID: id, Modes: modes(live.Mode()), ConfigOptions: configOptions(live)},
 		After:  func() { e.commands(live.Commands()) },
 	}
 }

@@ -10,9 +10,10 @@ import (
 // It is what session/update carries, and what a run prints as JSON.
 type Updates struct {
 	send      func(update any)
-	limit     int  // bytes of one encoded update
-	terminals bool // the client draws output of commands as a terminal
-	notices   bool // the client has notices
+	options   func() []configOption // nil, or all that can be chosen in the session
+	limit     int                   // bytes of one encoded update
+	terminals bool                  // the client draws output of commands as a terminal
+	notices   bool                  // the client has notices
 
 	mu       sync.Mutex
 	begun    string               // begins the ids of a conversation that took the place of another
@@ -54,7 +55,9 @@ func (u *Updates) Emit(event agent.Event) {
 		u.send(infoUpdate{SessionUpdate: "session_info_update", Title: optional(v.Title)})
 	case agent.ModeChanged:
 		u.send(modeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(v.Mode)})
-		u.send(configUpdate{SessionUpdate: "config_option_update", ConfigOptions: configOptions(v.Mode)})
+		u.configOptions()
+	case agent.OptionsChanged:
+		u.configOptions()
 	case agent.TurnStarted, agent.TurnEnded: // the prompt's own request and response
 	}
 }
@@ -64,6 +67,16 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// configOptions shows what is chosen now, where somebody knows.
+func (u *Updates) configOptions() {
+	if u.options == nil {
+		return
+	}
+	if list := u.options(); list != nil {
+		u.send(configUpdate{SessionUpdate: "config_option_update", ConfigOptions: list})
+	}
 }
 
 // text sends a message in as many chunks as its length takes.

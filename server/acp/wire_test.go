@@ -162,7 +162,7 @@ func (w *wire) play(t *testing.T, script string) string {
 // connect starts an agent. hangUp closes its input and waits for it to end.
 func (w *wire) connect() (hangUp func() error) {
 	srv := server.New(server.Options{
-		Version: "1.2.3", Home: config.Home(filepath.Join(w.home, ".nimlet")), Environ: os.Environ(), Logger: zap.NewNop(),
+		Version: "1.2.3", Home: config.Home(filepath.Join(w.home, ".nimlet")), Environ: os.Environ(), Logger: zap.NewNop(), Choice: server.Choice{Provider: "offline"},
 	})
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()

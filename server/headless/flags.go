@@ -2,12 +2,14 @@ package headless
 
 import (
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 
 	"nimlet/agent/config"
+	"nimlet/agent/model"
 	"nimlet/server"
 	"nimlet/tooling"
 )
@@ -23,6 +25,9 @@ type Flags struct {
 	config    string
 	log       string
 	logLevel  string
+	provider  string
+	model     string
+	thinking  string
 }
 
 // Register adds the flags to a command's own. One command is called in a process, so several may
@@ -30,6 +35,9 @@ type Flags struct {
 func (f *Flags) Register(c *cobra.Command) {
 	set := c.Flags()
 	set.StringSliceVar(&f.tools, "tools", nil, "offer only these `tools`, with commas between them; \"none\" offers none")
+	set.StringVar(&f.provider, "provider", "", "ask the models of this `name`; \"offline\" asks none")
+	set.StringVar(&f.model, "model", "", "ask the model of this `id`")
+	set.StringVar(&f.thinking, "thinking", "", "have it think this `level` before it answers: off, minimal, low, medium, high or xhigh")
 	set.StringArrayVar(&f.allow, "allow", nil, "allow what this `key` covers without asking, such as \"bash:go test ./...\" (repeatable)")
 	set.BoolVar(&f.yolo, "yolo", false, "allow everything without asking, dangerous commands included")
 	set.BoolVar(&f.noSession, "no-session", false, "keep the conversation in memory only")
@@ -57,6 +65,9 @@ func (f *Flags) Options(c *cobra.Command, quiet zapcore.Level) (o server.Options
 	if err != nil {
 		return server.Options{}, nil, err
 	}
+	if f.thinking != "" && !slices.Contains(model.Levels(), model.Level(f.thinking)) {
+		return server.Options{}, nil, usageErrorf("--thinking: there is no level %q; there are: %v", f.thinking, model.Levels())
+	}
 	log, end, err := f.openLog(quiet)
 	if err != nil {
 		return server.Options{}, nil, err
@@ -64,6 +75,7 @@ func (f *Flags) Options(c *cobra.Command, quiet zapcore.Level) (o server.Options
 	o = server.Options{
 		Version: Version(), Home: home, UserHome: config.UserHome(os.Getenv), ConfigFile: f.config,
 		Allow: allow, Yolo: f.yolo, NoSession: f.noSession, Environ: os.Environ(), Logger: log,
+		Choice: server.Choice{Provider: f.provider, Model: f.model, Thinking: model.Level(f.thinking)},
 	}
 	if c.Flags().Changed("tools") {
 		o.Tools = []string{}

@@ -82,7 +82,7 @@ func TestAnInterruptEndsARunWhoseReaderIsStuck(t *testing.T) {
 	defer r.Close()
 	fill(t, w)
 	home := config.Home(t.TempDir())
-	s := server.New(server.Options{Home: home, Logger: zap.NewNop(), Environ: os.Environ(), NoSession: true})
+	s := server.New(server.Options{Home: home, Logger: zap.NewNop(), Environ: os.Environ(), NoSession: true, Choice: server.Choice{Provider: "offline"}})
 	t.Chdir(t.TempDir())
 	out := newOutput(w)
 	shown := blockingView{newText(out, os.Stderr), make(chan struct{}, 1)}
