@@ -51,6 +51,8 @@ type Config struct {
 	Permissions Permissions
 	Hooks       Hooks // optional
 	Mode        Mode  // to begin with; "" means Act
+	// Beside returns what a model is told beside the result of a call, "" for nothing; nil for never.
+	Beside func(session.Call, session.Result) string
 
 	// Identity names the provider and model that answer now; it is recorded with every answer.
 	Identity func() (provider, model string)

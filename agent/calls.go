@@ -135,7 +135,11 @@ func (a *Agent) execute(ctx context.Context, use session.ToolUse) (session.Call,
 	if ctx.Err() != nil {
 		return call, result
 	}
-	return call, hooks.AfterTool(ctx, call, result)
+	result = hooks.AfterTool(ctx, call, result)
+	if a.cfg.Beside != nil {
+		result.Output += a.cfg.Beside(call, result)
+	}
+	return call, result
 }
 
 // admit finds the tool of a call, or says why there is nothing to run.

@@ -19,6 +19,8 @@ type Command struct {
 
 	// Run does it and returns the text that is shown. An error is shown as well: it never ends a session.
 	Run func(ctx context.Context, args string) (reply string, err error)
+	// Expand, when it is set in place of Run, returns the message that is sent for the command.
+	Expand func(args string) (message string, err error)
 }
 
 // Commands is what a session understands after a slash, in the order in which they are offered.

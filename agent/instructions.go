@@ -12,7 +12,25 @@ type Prompt struct {
 	Replace   string // SYSTEM.md: stands in place of the built-in text; "" for none
 	Append    string // APPEND_SYSTEM.md; "" for none
 	Workspace string // absolute path
-	Skills    []Skill
+	// Instructions are the AGENTS.md files, the user's own first.
+	Instructions []Instruction
+	Skills       []Skill
+}
+
+// An Instruction is the text of one AGENTS.md.
+type Instruction struct {
+	File string // absolute path
+	Own  bool   // the user's, not the project's
+	Text string
+}
+
+// String is the instruction as a model is told it: with where it comes from.
+func (i Instruction) String() string {
+	whose := "The project's instructions"
+	if i.Own {
+		whose = "The user's instructions"
+	}
+	return whose + " (" + i.File + "):\n\n" + i.Text
 }
 
 const builtInPrompt = `You are nimlet, a coding agent that works inside the user's editor.
@@ -34,6 +52,9 @@ func SystemPrompt(p Prompt) string {
 		b.WriteString(builtInPrompt)
 	}
 	fmt.Fprintf(&b, "\n\nWorkspace: %s\nOperating system: %s", p.Workspace, runtime.GOOS)
+	for _, i := range p.Instructions {
+		b.WriteString("\n\n" + i.String())
+	}
 	if len(p.Skills) > 0 {
 		b.WriteString("\n\nSkills, to be read with read_skill when their time comes:")
 		for _, s := range p.Skills {

@@ -9,8 +9,9 @@ import (
 	"nimlet/session"
 )
 
-// buildCommands lists the slash commands of the session, in the order of their help.
-func (s *Session) buildCommands() agent.Commands {
+// buildCommands lists the slash commands of the session, in the order of their help: nimlet's own,
+// the skills, the prompt templates. One of nimlet's own wins over a template of its name.
+func (s *Session) buildCommands(skills []agent.Skill, templates []agent.Template) agent.Commands {
 	list := agent.Commands{
 		{Name: "help", Description: "List these commands", Run: s.help},
 		{Name: "plan", Description: "Look only: read and plan, change nothing", Run: s.switchTo(agent.Plan)},
@@ -25,6 +26,14 @@ func (s *Session) buildCommands() agent.Commands {
 		{Name: "permissions", Hint: "[clear]", Description: "Show what is allowed without asking, or take it back", Run: s.showPermissions},
 		{Name: "yolo", Hint: "[off]", Description: "Allow everything without asking, until nimlet ends", Run: s.yolo},
 		{Name: "trust", Hint: "[on|off]", Description: "Show or decide whether this folder's own settings count", Run: s.trust},
+	}
+	list = append(list, skillCommands(skills)...)
+	for _, t := range templates {
+		if _, taken := list.Find(t.Name); taken {
+			s.noteLocked(agent.Warning, fmt.Sprintf("%s: /%s is a command already, so the template is left out; give the file another name", t.File, t.Name))
+			continue
+		}
+		list = append(list, templateCommand(t))
 	}
 	for i := range list {
 		for _, hidden := range s.editor.Hides {
@@ -84,7 +93,7 @@ func (s *Session) beginAnew(ctx context.Context, _ string) (string, error) {
 		return "", fmt.Errorf("the conversation so far is not safely on disk, so it stays: %w", err)
 	}
 	s.mu.Lock()
-	s.store, s.heard = fresh, 0
+	s.store, s.heard, s.beside = fresh, 0, nil
 	s.mu.Unlock()
 	if s.editor.Begin != nil {
 		s.editor.Begin(fresh.ID())

@@ -104,6 +104,13 @@ func (s *source) choose(c Choice) {
 	s.ready = nil
 }
 
+// renew has the choice looked up again, as the settings may have changed.
+func (s *source) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = nil
+}
+
 // forget takes back what was chosen, but for the thinking.
 func (s *source) forget() {
 	s.mu.Lock()

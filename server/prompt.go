@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"nimlet/agent"
 	"nimlet/session"
@@ -14,13 +15,17 @@ func (s *Session) Prompt(t *Ticket, m Message) (agent.Reason, error) {
 	if !t.wait() {
 		return agent.Cancelled, nil
 	}
+	s.refresh()
 	s.settleTrust(t.ctx)
 	s.tellPending()
 	text := agent.FirstText(m)
 	if name, args, ok := agent.ParseCommand(text); ok {
-		reason, err := s.command(t, text, name, args)
+		expanded, reason, err := s.command(t, text, name, args)
 		s.tellPending() // what the command found wrong in files that it read
-		return reason, err
+		if expanded == "" {
+			return reason, err
+		}
+		m = withText(m, expanded)
 	}
 	if t.ctx.Err() != nil {
 		return agent.Cancelled, nil
@@ -31,20 +36,37 @@ func (s *Session) Prompt(t *Ticket, m Message) (agent.Reason, error) {
 	return reason, err
 }
 
+// withText puts text in the place of a message's first text.
+func withText(m Message, text string) Message {
+	m = slices.Clone(m)
+	i := slices.IndexFunc(m, func(p session.Part) bool { _, ok := p.(session.Text); return ok })
+	m[i] = session.Text{Text: text}
+	return m
+}
+
 // command carries out a slash command. Its answer is shown and kept, and no model sees either; a
-// command that fails says why and has still been answered.
-func (s *Session) command(t *Ticket, text, name, args string) (agent.Reason, error) {
+// command that fails says why and has still been answered. A command that stands for a message
+// returns that instead.
+func (s *Session) command(t *Ticket, text, name, args string) (expanded string, reason agent.Reason, err error) {
 	s.mu.Lock()
 	c, ok := s.commands.Find(name)
 	reply := s.commands.Unknown(name)
 	s.mu.Unlock()
 	if ok {
-		var err error
-		if reply, err = c.Run(t.ctx, args); err != nil {
+		if c.Expand != nil {
+			expanded, err = c.Expand(args)
+		} else {
+			reply, err = c.Run(t.ctx, args)
+		}
+		if err != nil {
 			reply = fmt.Sprintf("/%s: %v", name, err)
 		}
 	}
-	return s.answer(text, reply)
+	if expanded != "" && err == nil {
+		return expanded, "", nil
+	}
+	reason, err = s.answer(text, reply)
+	return "", reason, err
 }
 
 // answer shows and keeps a command and its reply, with those that go before any message of the

@@ -36,12 +36,15 @@ type Session struct {
 	commands agent.Commands
 	settings config.Settings
 	trusted  bool
-	pending  []agent.Notice // what the person is told when the next prompt runs
-	heard    int            // how many of the store's warnings are, or were, among them
-	title    string         // that the editor knows
-	asked    bool           // whether to trust the folder needs no question any more
-	unstored int            // counts the answers of commands that were not stored
-	told     bool           // the person knows what an untrusted folder does not get
+	pending  []agent.Notice  // what the person is told when the next prompt runs
+	heard    int             // how many of the store's warnings are, or were, among them
+	title    string          // that the editor knows
+	asked    bool            // whether to trust the folder needs no question any more
+	unstored int             // counts the answers of commands that were not stored
+	watched  []string        // the files and folders that wire reads
+	stamp    string          // what they were when it did
+	beside   map[string]bool // the AGENTS.md files further down that the model has been given
+	told     bool            // the person knows what an untrusted folder does not get
 }
 
 func newSession(s *Server, store *session.Store, p Place, attach func(id string) Editor) (*Session, error) {

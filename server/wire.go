@@ -16,8 +16,11 @@ func (s *Session) wire(mode agent.Mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settings = s.loadSettings()
-	skills := s.loadSkills()
+	skills, templates := s.loadSkills(), s.loadTemplates()
 	s.tools = s.buildTools(skills)
+	s.watched = s.sources(skills, templates)
+	s.stamp = stampOf(s.watched)
+	s.source.renew()
 	s.agent = agent.New(agent.Config{
 		Log:           s.store,
 		Model:         s.source,
@@ -25,6 +28,7 @@ func (s *Session) wire(mode agent.Mode) {
 		Window:        s.source.window,
 		System:        s.systemPrompt(skills),
 		Tools:         s.tools,
+		Beside:        s.nearby,
 		Permissions:   s.permissions,
 		Mode:          mode,
 		Emit:          s.editor.Emit,
@@ -36,7 +40,7 @@ func (s *Session) wire(mode agent.Mode) {
 		FollowUp:      agent.QueueMode(s.settings.Agent.FollowUpMode),
 		Logger:        s.server.opts.Logger,
 	})
-	s.commands = s.buildCommands()
+	s.commands = s.buildCommands(skills, templates)
 }
 
 // loadSettings reads the settings that hold here; what is wrong in them is told once.
@@ -56,6 +60,15 @@ func (s *Session) loadSkills() []agent.Skill {
 		s.noteLocked(agent.Warning, w)
 	}
 	return skills
+}
+
+func (s *Session) loadTemplates() []agent.Template {
+	o := s.server.opts
+	templates, warnings := agent.Templates(config.PromptRoots(o.Home, o.UserHome, s.workspace.Root(), s.trusted))
+	for _, w := range warnings {
+		s.noteLocked(agent.Warning, w)
+	}
+	return templates
 }
 
 func (s *Session) buildTools(skills []agent.Skill) *tooling.Registry {
@@ -85,7 +98,15 @@ func (s *Session) systemPrompt(skills []agent.Skill) string {
 	for _, p := range problems {
 		s.noteProblem(p)
 	}
+	found, more := config.Instructions(s.server.opts.Home, s.workspace.Root())
+	for _, p := range more {
+		s.noteProblem(p)
+	}
+	instructions := make([]agent.Instruction, len(found))
+	for i, f := range found {
+		instructions[i] = agent.Instruction(f)
+	}
 	return agent.SystemPrompt(agent.Prompt{
-		Replace: replace, Append: appended, Workspace: s.workspace.Root(), Skills: skills,
+		Replace: replace, Append: appended, Workspace: s.workspace.Root(), Instructions: instructions, Skills: skills,
 	})
 }
