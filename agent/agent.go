@@ -58,6 +58,11 @@ type Config struct {
 	Identity func() (provider, model string)
 	// Window is the size of that model's context, in tokens.
 	Window func() int
+	// Cost returns what a request to that model cost, in US dollars; 0 when its price is not known.
+	// nil knows none.
+	Cost func(session.Usage) float64
+	// Spent is what the conversation had cost before.
+	Spent float64
 	// Emit is told what happens, in order, one event at a time. It may block: the turn waits.
 	Emit func(Event)
 	// Ask and AskPermission reach the person; nil when nobody can be asked.
@@ -80,8 +85,9 @@ type Agent struct {
 
 	emitting sync.Mutex // gives cfg.Emit one caller at a time
 
-	mu   sync.Mutex
-	mode Mode
+	mu    sync.Mutex
+	mode  Mode
+	spent float64 // written by the turn alone
 }
 
 const defaultMaxSteps = 200
@@ -100,6 +106,7 @@ func New(c Config) *Agent {
 	return &Agent{
 		cfg:      c,
 		mode:     c.Mode,
+		spent:    c.Spent,
 		steering: queue{mode: c.Steering},
 		followUp: queue{mode: c.FollowUp},
 	}

@@ -146,6 +146,7 @@ func (ans *answer) dropCalls() {
 
 func (a *Agent) assistant(ans answer) session.Assistant {
 	provider, name := a.cfg.Identity()
+	a.price(ans.usage)
 	return session.Assistant{Content: ans.parts, Provider: provider, Model: name, Usage: ans.usage}
 }
 
@@ -168,9 +169,19 @@ func (a *Agent) keepInterrupted(ctx context.Context, ans answer, why error) erro
 	return why
 }
 
+// price puts into a request's usage what it cost.
+func (a *Agent) price(u *session.Usage) {
+	if u == nil || a.cfg.Cost == nil || u.Spent > 0 {
+		return
+	}
+	u.Cost = a.cfg.Cost(*u)
+	a.spent += u.Cost
+	u.Spent = a.spent
+}
+
 // reportUsage tells how full the context is, as the provider counted it.
 func (a *Agent) reportUsage(u *session.Usage) {
 	if u != nil {
-		a.emit(UsageChanged{Used: u.Input + u.Output, Size: a.cfg.Window()})
+		a.emit(UsageChanged{Used: u.Input + u.Output, Size: a.cfg.Window(), Spent: u.Spent})
 	}
 }

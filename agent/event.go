@@ -85,8 +85,12 @@ type ToolFinished struct {
 	Result session.Result
 }
 
-// UsageChanged tells how full the context window is, in tokens.
-type UsageChanged struct{ Used, Size int }
+// UsageChanged tells how full the context window is, in tokens, and what the session has cost, in US
+// dollars; 0 when that is not known.
+type UsageChanged struct {
+	Used, Size int
+	Spent      float64
+}
 
 // OptionsChanged tells that another model, or another way to ask it, was chosen.
 type OptionsChanged struct{}

@@ -16,7 +16,7 @@ func Replay(events iter.Seq2[int, session.Event], tools *tooling.Registry, windo
 		r.event(i, e)
 	}
 	if r.usage != nil {
-		emit(UsageChanged{Used: r.usage.Input + r.usage.Output, Size: window})
+		emit(UsageChanged{Used: r.usage.Input + r.usage.Output, Size: window, Spent: r.usage.Spent})
 	}
 }
 

@@ -20,11 +20,13 @@ func (s *Session) buildCommands(skills []agent.Skill, templates []agent.Template
 		{Name: "provider", Hint: "[name]", Description: "Choose whose models answer", Run: s.providerCommand},
 		{Name: "thinking", Hint: "[level]", Description: "Choose how much the model thinks before it answers", Run: s.thinkingCommand},
 		{Name: "session", Description: "Show this session's id, file and settings", Run: s.describe},
+		{Name: "stats", Description: "Count what this session has used", Run: s.stats},
 		{Name: "new", Description: "Begin a new conversation here", Run: s.beginAnew},
 		{Name: "resume", Description: "Say how to go back to an earlier conversation", Run: s.howToResume},
 		{Name: "name", Hint: "[title]", Description: "Name this session, or show its name", Run: s.rename},
 		{Name: "permissions", Hint: "[clear]", Description: "Show what is allowed without asking, or take it back", Run: s.showPermissions},
 		{Name: "yolo", Hint: "[off]", Description: "Allow everything without asking, until nimlet ends", Run: s.yolo},
+		{Name: "doctor", Hint: "[test]", Description: "Tell where settings come from, who answers, and what is wrong", Run: s.doctor},
 		{Name: "trust", Hint: "[on|off]", Description: "Show or decide whether this folder's own settings count", Run: s.trust},
 	}
 	list = append(list, skillCommands(skills)...)

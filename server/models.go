@@ -154,6 +154,16 @@ func (s *source) window() int {
 	return defaultContextWindow
 }
 
+// cost returns what a request to the model that answers cost; 0 when its price is not known.
+func (s *source) cost(u session.Usage) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ready == nil || s.ready.info.Price == nil {
+		return 0
+	}
+	return s.ready.info.Price.Cost(u)
+}
+
 // resolve returns the model that answers. A provider that was chosen and cannot be asked is an
 // error that says what to do; when none was chosen, the first that has a key is, then a local
 // server that answers, then nobody: offline.

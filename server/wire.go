@@ -26,6 +26,8 @@ func (s *Session) wire(mode agent.Mode) {
 		Model:         s.source,
 		Identity:      s.source.identity,
 		Window:        s.source.window,
+		Cost:          s.source.cost,
+		Spent:         s.store.Spent(),
 		System:        s.systemPrompt(skills),
 		Tools:         s.tools,
 		Beside:        s.nearby,

@@ -31,7 +31,7 @@ var codecTable = []struct {
 		ToolUse{Call: Call{"1", "read", json.RawMessage(`{"path":"a"}`)}},
 		ToolUse{Call: Call{"2", "x", json.RawMessage(`{}`)}, ParseError: "bad", Hosted: true, ThoughtSignature: "ts"},
 		Source{URL: "u", Title: "t"}, Source{URL: "u", Title: "t", ID: "i", CitedText: "c", Raw: json.RawMessage(`[1]`)},
-	}, Model: "m", Provider: "p", RequestedModel: "r", Usage: &Usage{1, 2, 3, 4, 5}}, `{"type":"assistant","role":"assistant","content":[` +
+	}, Model: "m", Provider: "p", RequestedModel: "r", Usage: &Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Thinking: 5}}, `{"type":"assistant","role":"assistant","content":[` +
 		`{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"so"},` +
 		`{"type":"tool_use","id":"1","name":"read","input":{"path":"a"}},` +
 		`{"type":"tool_use","id":"2","name":"x","input":{},"parse_error":"bad","hosted":true,"thought_signature":"ts"},` +

@@ -25,6 +25,11 @@ type Usage struct {
 	CacheRead  int `json:"cache_read,omitempty"`
 	CacheWrite int `json:"cache_write,omitempty"`
 	Thinking   int `json:"thinking,omitempty"`
+
+	// Cost is what the request cost, Spent what the session had cost with it, in US dollars; 0 where
+	// no price is known.
+	Cost  float64 `json:"cost,omitempty"`
+	Spent float64 `json:"spent,omitempty"`
 }
 
 // ToolResult answers the ToolUse of the same id.

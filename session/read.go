@@ -178,6 +178,22 @@ func (s *Store) Selection() (sel Selection, ok bool) {
 	return sel, ok
 }
 
+// Spent returns what the session has cost so far, in US dollars, as far as prices were known.
+func (s *Store) Spent() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if s.entries[i].kind != kindAssistant {
+			continue
+		}
+		e, err := s.event(s.entries[i])
+		if a, ok := e.(Assistant); err == nil && ok && a.Usage != nil {
+			return a.Usage.Spent
+		}
+	}
+	return 0
+}
+
 // Title returns the name the session was given, else the first words of the first message; ""
 // before that.
 func (s *Store) Title() string {

@@ -159,3 +159,43 @@ func TestAKeyIsInTheRequestAndNowhereElse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhatASessionCostIsToldAndAddsUpOverARestart(t *testing.T) {
+	m := modeltest.New(t, model.OpenAI)
+	for range 2 {
+		m.Reply(modeltest.Text("ok"), modeltest.Usage(1_000_000, 100_000, 0, 0))
+	}
+	d, again := ask(t, m)
+	settings := strings.Replace(d.settings(), `"context_window":5000`, `"context_window":5000,"price":{"input":2,"output":10}`, 1)
+	d.inHome("config.json", settings)
+	id := d.New(d.dir)
+	d.Say(id, "one")
+	d.again(again)
+	d.Initialize(`{}`)
+	d.Call("session/resume", map[string]any{"sessionId": id, "cwd": d.dir}, nil)
+	var spent any
+	for _, u := range d.Say(id, "two") {
+		if u.Kind == "usage_update" {
+			spent = u.Body["cost"].(map[string]any)["amount"]
+		}
+	}
+	if spent != 6.0 {
+		t.Errorf("two requests of 3 dollars cost %v", spent)
+	}
+	stats := acptest.Text(d.Say(id, "/stats"), "agent_message_chunk")
+	for _, want := range []string{"messages: 2, model requests: 2", "2000000 in", "200000 out", "6.0000 US dollars"} {
+		if !strings.Contains(stats, want) {
+			t.Errorf("/stats lacks %q:\n%s", want, stats)
+		}
+	}
+}
+
+// settings is the user's config.json.
+func (d *desk) settings() string {
+	d.t.Helper()
+	data, err := os.ReadFile(d.home.ConfigFile())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}

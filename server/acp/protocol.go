@@ -324,6 +324,12 @@ type usageUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Used          int    `json:"used"`
 	Size          int    `json:"size"`
+	Cost          *cost  `json:"cost,omitempty"`
+}
+
+type cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
 }
 
 type noticeUpdate struct {

@@ -50,7 +50,7 @@ func (u *Updates) Emit(event agent.Event) {
 	case agent.ToolStarted, agent.ToolChanged, agent.ToolRunning, agent.ToolProgress, agent.ToolFinished:
 		u.toolCall(v)
 	case agent.UsageChanged:
-		u.send(usageUpdate{SessionUpdate: "usage_update", Used: v.Used, Size: v.Size})
+		u.send(usageUpdate{SessionUpdate: "usage_update", Used: v.Used, Size: v.Size, Cost: dollars(v.Spent)})
 	case agent.TitleChanged:
 		u.send(infoUpdate{SessionUpdate: "session_info_update", Title: optional(v.Title)})
 	case agent.ModeChanged:
@@ -60,6 +60,14 @@ func (u *Updates) Emit(event agent.Event) {
 		u.configOptions()
 	case agent.TurnStarted, agent.TurnEnded: // the prompt's own request and response
 	}
+}
+
+// dollars is nil for what no price is known of.
+func dollars(amount float64) *cost {
+	if amount == 0 {
+		return nil
+	}
+	return &cost{Amount: amount, Currency: "USD"}
 }
 
 func optional(s string) *string {

@@ -16,5 +16,5 @@ import "github.com/spf13/cobra"
 
 // Commands returns the commands beside serving an editor. flags are those of the whole program.
 func Commands(flags *Flags) []*cobra.Command {
-	return []*cobra.Command{runCommand(flags), sessionCommand(flags), trustCommand(), versionCommand(), completionCommand()}
+	return []*cobra.Command{runCommand(flags), sessionCommand(flags), doctorCommand(flags), trustCommand(), versionCommand(), completionCommand()}
 }
