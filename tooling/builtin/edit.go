@@ -62,30 +62,14 @@ func (t edit) Describe(call session.Call) (string, []session.Location) {
 
 // Preview implements tooling.Previewer.
 func (t edit) Preview(ctx context.Context, call session.Call) []session.Diff {
-	d, text, err := t.plan(ctx, call)
-	if err != nil {
-		return nil
-	}
-	diff, _ := d.changed(text)
-	return []session.Diff{diff}
+	return plan(t.plan).preview(ctx, call)
 }
 
 // Run implements tooling.Tool.
 func (t edit) Run(ctx context.Context, _ tooling.Env, call session.Call) (session.Result, error) {
-	d, text, err := t.plan(ctx, call)
-	if err != nil || ctx.Err() != nil {
-		return answer(ctx, session.Result{}, err)
-	}
-	// What is written is told, even when ctx has ended meanwhile.
-	if err := t.store(ctx, d, text); err != nil {
-		return failed(err), nil
-	}
-	diff, first := d.changed(text)
-	return session.Result{
-		Output:    fmt.Sprintf("edited %s, from line %d on\nversion %s", d.place.Short, first.Line, version(text)),
-		Diffs:     []session.Diff{diff},
-		Locations: []session.Location{first},
-	}, nil
+	return t.carryOut(ctx, call, t.plan, func(d document, text string, first session.Location) string {
+		return fmt.Sprintf("edited %s, from line %d on\nversion %s", d.place.Short, first.Line, version(text))
+	})
 }
 
 // plan finds the file of call and the text it would have, and changes nothing.

@@ -54,34 +54,18 @@ func (t write) Describe(call session.Call) (string, []session.Location) {
 
 // Preview implements tooling.Previewer.
 func (t write) Preview(ctx context.Context, call session.Call) []session.Diff {
-	d, text, err := t.plan(ctx, call)
-	if err != nil {
-		return nil
-	}
-	diff, _ := d.changed(text)
-	return []session.Diff{diff}
+	return plan(t.plan).preview(ctx, call)
 }
 
 // Run implements tooling.Tool.
 func (t write) Run(ctx context.Context, _ tooling.Env, call session.Call) (session.Result, error) {
-	d, text, err := t.plan(ctx, call)
-	if err != nil || ctx.Err() != nil {
-		return answer(ctx, session.Result{}, err)
-	}
-	// What is written is told, even when ctx has ended meanwhile.
-	if err := t.store(ctx, d, text); err != nil {
-		return failed(err), nil
-	}
-	did := "created"
-	if d.exists {
-		did = "replaced"
-	}
-	diff, first := d.changed(text)
-	return session.Result{
-		Output:    fmt.Sprintf("%s %s, %d lines\nversion %s", did, d.place.Short, countLines(text), version(text)),
-		Diffs:     []session.Diff{diff},
-		Locations: []session.Location{first},
-	}, nil
+	return t.carryOut(ctx, call, t.plan, func(d document, text string, _ session.Location) string {
+		did := "created"
+		if d.exists {
+			did = "replaced"
+		}
+		return fmt.Sprintf("%s %s, %d lines\nversion %s", did, d.place.Short, countLines(text), version(text))
+	})
 }
 
 // plan finds the file of call and the text it would have, and changes nothing.
