@@ -22,7 +22,8 @@ import (
 // The info string of a fenced block says how:
 //
 //	console           a session at a shell, run from top to bottom (docs_unix_test.go)
-//	json              JSON values; json permissions, json trust and json grants are loaded as such a file
+//	json              JSON values; json permissions, json trust, json grants, json config and json auth are
+//	                  loaded as such a file
 //	jsonl session     a session's file; jsonl partial is the text streamed beside the one before it
 //	sh dangerous      commands, one a line, that are found dangerous; sh unclear, that are asked about
 //	                  every time for another reason; sh remembered, whose answer can be remembered
@@ -106,7 +107,7 @@ func shown(t *testing.T, infos ...string) (found []block) {
 }
 
 func TestDocumentedJSONIsJSON(t *testing.T) {
-	for _, b := range shown(t, "json", "json permissions", "json trust", "json grants", "jsonl session", "jsonl partial") {
+	for _, b := range shown(t, "json", "json permissions", "json trust", "json grants", "json config", "json auth", "jsonl session", "jsonl partial") {
 		d := json.NewDecoder(strings.NewReader(b.text))
 		for {
 			var value any
