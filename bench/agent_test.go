@@ -33,14 +33,21 @@ type agent struct {
 // start runs the program of that name. It ends with the test.
 func start(t testing.TB, name string) *agent {
 	t.Helper()
+	var flags []string
+	if name == nimlet {
+		flags = []string{"--acp", "--yolo", "--provider", "offline"}
+	}
+	return startIn(t, t.TempDir(), name, flags...)
+}
+
+// startIn is start for a home that may have settings, and flags of the caller's.
+func startIn(t testing.TB, home, name string, flags ...string) *agent {
+	t.Helper()
 	if err := builds[name](); err != nil {
 		t.Fatal(err)
 	}
-	a := &agent{t: t, folder: t.TempDir(), home: t.TempDir()}
-	a.cmd = exec.Command(filepath.Join(folder, name))
-	if name == nimlet {
-		a.cmd.Args = append(a.cmd.Args, "--acp", "--yolo", "--provider", "offline")
-	}
+	a := &agent{t: t, folder: t.TempDir(), home: home}
+	a.cmd = exec.Command(filepath.Join(folder, name), flags...)
 	// Nothing of the machine's own settings, and no key, takes part.
 	a.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "USERPROFILE=" + a.home, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}
 	a.cmd.Stderr = os.Stderr
