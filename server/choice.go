@@ -41,7 +41,8 @@ func (s *Session) Choose(c Choice) error {
 	return nil
 }
 
-// Automatic is what ChooseModel takes for no choice: the first provider that has a key answers.
+// Automatic is what ChooseModel takes for no choice: the settings' default provider answers, else the
+// first that has a key.
 const Automatic = "automatic"
 
 // ChooseModel chooses by PROVIDER/ID, as Models offers them, or Automatic.
@@ -71,6 +72,11 @@ func (s *Session) Models() []Offer {
 		if s.source.hasKey(name) {
 			for _, info := range model.Models(name) {
 				o.Models = append(o.Models, info.ID)
+			}
+		}
+		for _, m := range s.source.settings().Models {
+			if m.Provider == name && !slices.Contains(o.Models, m.ID) {
+				o.Models = append(o.Models, m.ID)
 			}
 		}
 		if name == now.Provider && now.Model != "" && !slices.Contains(o.Models, now.Model) {
@@ -120,7 +126,7 @@ func (s *Session) providerCommand(_ context.Context, name string) (string, error
 }
 
 // modelCommand takes a model's id, or a provider's name, a slash and an id.
-func (s *Session) modelCommand(_ context.Context, id string) (string, error) {
+func (s *Session) modelCommand(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		var b strings.Builder
 		b.WriteString(s.answering() + "\n")
@@ -130,7 +136,14 @@ func (s *Session) modelCommand(_ context.Context, id string) (string, error) {
 		b.WriteString("\n\n/model ID chooses one of this provider, /model PROVIDER/ID one of another. Any id works that the provider knows.")
 		return b.String(), nil
 	}
-	if err := s.Choose(s.parseModel(id)); err != nil {
+	c := s.parseModel(id)
+	if c.Provider == "" {
+		c.Provider = s.source.find(ctx, Choice{}).Provider
+	}
+	if c.Provider == offlineName && c.Model != offlineName {
+		return "", fmt.Errorf("no provider has a key, and no local server answers; name the provider too: /model PROVIDER/%s", id)
+	}
+	if err := s.Choose(c); err != nil {
 		return "", err
 	}
 	return s.answering(), nil

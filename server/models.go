@@ -111,11 +111,12 @@ func (s *source) renew() {
 	s.ready = nil
 }
 
-// forget takes back what was chosen, but for the thinking.
+// forget goes back to what the settings say, but for the thinking.
 func (s *source) forget() {
+	standard := s.settings().DefaultProvider
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.choice.Provider, s.choice.Model, s.ready = "", "", nil
+	s.choice.Provider, s.choice.Model, s.ready = standard, "", nil
 }
 
 func (s *source) chosen() Choice {
@@ -252,7 +253,12 @@ func (s *source) open(ctx context.Context, c Choice) (*answering, error) {
 	if key.Value == "" && len(p.KeyVars) > 0 {
 		return nil, &model.Error{Provider: p.Name, Kind: model.Auth, Message: "there is no key for it", Hint: e.KeyHint}
 	}
-	e.Key = key.Value
+	if e.Key = key.Value; key.Value != "" {
+		e.KeyHint = "check the key from " + key.Source
+	}
+	if e.Headers, err = s.headers(p.Name); err != nil {
+		return nil, err
+	}
 	id, err := s.modelID(ctx, p, c, e)
 	if err != nil {
 		return nil, err
@@ -298,13 +304,26 @@ func (s *source) endpointOf(p model.Provider) model.Endpoint {
 	settings := s.settings()
 	own := settings.Providers[p.Name]
 	e := model.Endpoint{
-		Name: p.Name, Dialect: p.Dialect, BaseURL: p.BaseURL, Headers: own.Headers, Options: own.Options,
+		Name: p.Name, Dialect: p.Dialect, BaseURL: p.BaseURL, Options: own.Options,
 		Timeout: settings.Agent.RequestTimeout, KeyHint: keyHint(p),
 	}
 	if own.BaseURL != "" {
 		e.BaseURL = own.BaseURL
 	}
 	return e
+}
+
+// headers returns those that the settings add, with the secrets that they name put in.
+func (s *source) headers(provider string) (map[string]string, error) {
+	resolved := map[string]string{}
+	for name, written := range s.settings().Providers[provider].Headers {
+		value, err := config.Resolve(s.home, written, s.getenv)
+		if err != nil {
+			return nil, fmt.Errorf("reading providers.%s.headers.%s: %w", provider, name, err)
+		}
+		resolved[name] = value
+	}
+	return resolved, nil
 }
 
 // keyHint says where a key can be put.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,9 +64,7 @@ func (e *PlaceError) Unwrap() error { return e.Err }
 // told in each session's first turn.
 func New(o Options) *Server {
 	settings, problems := config.Load(o.Home, "", false, o.ConfigFile)
-	getenv := lookupIn(o.Environ)
-	o.Environ = settings.ChildEnviron(o.Environ)
-	s := &Server{opts: o, settings: settings, problems: problems, getenv: getenv, live: map[string]*Session{}}
+	s := &Server{opts: o, settings: settings, problems: problems, getenv: lookupIn(o.Environ), live: map[string]*Session{}}
 	s.yolo.Store(o.Yolo)
 	return s
 }
@@ -74,7 +73,8 @@ func New(o Options) *Server {
 func lookupIn(environ []string) func(string) string {
 	return func(name string) string {
 		for _, entry := range environ {
-			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			known, value, _ := strings.Cut(entry, "=")
+			if known == name || runtime.GOOS == "windows" && strings.EqualFold(known, name) {
 				return value
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // sources lists the files and folders that wire reads, whether or not they are there.
 func (s *Session) sources(skills []agent.Skill, templates []agent.Template) []string {
 	o, root := s.server.opts, s.workspace.Root()
-	list := append(config.InstructionFiles(o.Home, root), o.Home.ConfigFile(), o.Home.SystemFile(), o.Home.AppendSystemFile())
+	list := append(config.InstructionFiles(o.Home, root), o.Home.ConfigFile(), o.Home.AuthFile(), o.Home.SystemFile(), o.Home.AppendSystemFile())
 	if o.ConfigFile != "" {
 		list = append(list, o.ConfigFile)
 	}

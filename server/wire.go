@@ -86,7 +86,7 @@ func (s *Session) buildTools(skills []agent.Skill) *tooling.Registry {
 		OutputDir: s.outputDir(s.store),
 		MaxOutput: s.settings.Tools.Bash.MaxOutputBytes,
 		Skills:    func() []builtin.Skill { return known },
-		Env:       s.server.opts.Environ,
+		Env:       s.settings.ChildEnviron(s.server.opts.Environ),
 	})
 	registry, warnings := tooling.NewRegistry(tools, s.server.opts.Tools)
 	for _, w := range warnings {

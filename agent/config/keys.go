@@ -23,7 +23,7 @@ type Key struct {
 // any part of a key.
 func (s Settings) FindKey(h Home, provider string, variables []string, getenv func(string) string) (Key, error) {
 	if written := s.Providers[provider].APIKey; written != "" {
-		value, err := resolveKey(h, written, getenv)
+		value, err := Resolve(h, written, getenv)
 		if err != nil {
 			return Key{}, fmt.Errorf("reading providers.%s.api_key: %w", provider, err)
 		}
@@ -41,8 +41,9 @@ func (s Settings) FindKey(h Home, provider string, variables []string, getenv fu
 	return Key{value, "auth.json"}, nil
 }
 
-// resolveKey reads {env:NAME}, {file:path} or the key itself.
-func resolveKey(h Home, written string, getenv func(string) string) (string, error) {
+// Resolve returns what a secret of the settings stands for: {env:NAME}, {file:path} or the text
+// itself. An error names the variable or file, and never what it holds.
+func Resolve(h Home, written string, getenv func(string) string) (string, error) {
 	if name, ok := enclosed(written, "{env:"); ok {
 		value := strings.TrimSpace(getenv(name))
 		if value == "" {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nimlet/internal/acptest"
 )
@@ -153,6 +156,38 @@ func TestTheProcessEndsWithAllItStarted(t *testing.T) {
 	}
 }
 
+// watch finds the one child of a process and returns a func that waits until that child is gone.
+func watch(t *testing.T, parent int) (wait func()) {
+	t.Helper()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatalf("the children of %d are %q", parent, children)
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		defer unix.Close(fd)
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		for {
+			n, err := unix.Poll(poll, int(patience.Milliseconds()))
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			if err != nil || n == 0 {
+				t.Errorf("process %d did not end (%v)", pid, err)
+			}
+			return
+		}
+	}
+}
+
 func TestTheProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	d := newDesk(t, "--yolo")
 	// The parent is a shell that keeps the pipes open elsewhere, so that only its death tells.
@@ -172,6 +207,7 @@ func TestTheProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	d.Initialize(`{}`)
 	id := d.New(d.dir)
 	d.work(id)
+	orphan := watch(t, parent.Process.Pid)
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +218,7 @@ func TestTheProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("nimlet outlived its parent")
 	}
+	orphan() // it closes its output before it has put everything away
 	d.mustLeave(0)
 	w.Close()
 	r.Close()
