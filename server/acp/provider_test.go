@@ -176,6 +176,42 @@ func TestCharactersSurviveFromTheProviderToTheEditorAndBack(t *testing.T) {
 	})
 }
 
+// TestCharactersSurviveACommandThatPrintsTheirBytesApart has long pauses in the middle of characters,
+// so that what is shown meanwhile ends there.
+func TestCharactersSurviveACommandThatPrintsTheirBytesApart(t *testing.T) {
+	const want = "日👩"
+	var script strings.Builder
+	for _, b := range []byte(want) {
+		fmt.Fprintf(&script, `printf '\%03o'; sleep 0.15; `, b)
+	}
+	for name, c := range map[string]struct {
+		capabilities string
+		shown        func([]acptest.Update) string
+	}{
+		"as a card": {`{}`, func(updates []acptest.Update) string { return fmt.Sprint(closing(updates)[0].Body["content"]) }},
+		"as a terminal": {`{"_meta":{"terminal_output":true}}`, func(updates []acptest.Update) string {
+			_, data, _ := terminal(updates)
+			return data
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, id := ready(t, c.capabilities, yolo)
+			updates := d.Say(id, "bash "+script.String())
+			if text := acptest.Text(updates, "agent_message_chunk"); !strings.Contains(text, want) {
+				t.Errorf("the model was told %q", text)
+			}
+			if shown := c.shown(updates); !strings.Contains(shown, want) {
+				t.Errorf("shown %q", shown)
+			}
+			for _, u := range updates {
+				if body := fmt.Sprint(u.Body); strings.Contains(body, "\uFFFD") {
+					t.Errorf("a character was shown in halves: %s", body)
+				}
+			}
+		})
+	}
+}
+
 // TestAConversationSurvivesResumeAndASwitchOfProvider goes to and fro between both dialects and over
 // restarts, with thoughts, calls, and pictures in prompts and results. The servers check what they
 // are sent: that calls and results pair, that thoughts are their own, that what was said before is
