@@ -104,7 +104,20 @@ func (m *remote) attempt(ctx context.Context, r Request, out *output) error {
 	}
 	silence.Stop()
 	body := &heard{from: response.Body, silence: silence, timeout: m.endpoint.Timeout}
-	return causeOf(ctx, m.wire().read(events(body), out))
+	if err := m.wire().read(events(body), out); err != nil {
+		return causeOf(ctx, err)
+	}
+	drain(response.Body, cancel)
+	return nil
+}
+
+// drain reads what follows the end of an answer, so that the connection can serve the next request:
+// a new one costs several round trips. A provider that keeps the line open has it closed instead.
+func drain(body io.Reader, cancel context.CancelCauseFunc) {
+	const most, patience = 4 << 10, 20 * time.Millisecond
+	stop := time.AfterFunc(patience, func() { cancel(nil) })
+	defer stop.Stop()
+	_, _ = io.CopyN(io.Discard, body, most) // the answer is whole, whatever comes now
 }
 
 // causeOf returns why ctx ended, when that is what made err.
