@@ -63,33 +63,38 @@ func (s *Session) ChooseModel(text string) error {
 }
 
 // Models returns what can be chosen, by provider: of those that have a key, the models that are
-// known, and whatever is chosen now.
+// known, those that the settings name, and whatever is chosen now.
 func (s *Session) Models() []Offer {
 	var offers []Offer
 	now := s.Choice()
 	for _, name := range s.source.providerNames() {
-		o := Offer{Provider: name}
-		if s.source.hasKey(name) {
-			for _, info := range model.Models(name) {
-				o.Models = append(o.Models, info.ID)
-			}
+		models := s.source.known(name)
+		if name == now.Provider && now.Model != "" && !slices.Contains(models, now.Model) {
+			models = append([]string{now.Model}, models...)
 		}
-		for _, m := range s.source.settings().Models {
-			if m.Provider == name && !slices.Contains(o.Models, m.ID) {
-				o.Models = append(o.Models, m.ID)
-			}
-		}
-		if name == now.Provider && now.Model != "" && !slices.Contains(o.Models, now.Model) {
-			o.Models = append([]string{now.Model}, o.Models...)
-		}
-		if name == offlineName {
-			o.Models = []string{offlineName}
-		}
-		if len(o.Models) > 0 {
-			offers = append(offers, o)
+		if len(models) > 0 {
+			offers = append(offers, Offer{name, models})
 		}
 	}
 	return offers
+}
+
+// known returns the models of a provider that can be offered without asking it.
+func (s *source) known(provider string) (models []string) {
+	if provider == offlineName {
+		return []string{offlineName}
+	}
+	if s.hasKey(provider) {
+		for _, info := range model.Models(provider) {
+			models = append(models, info.ID)
+		}
+	}
+	for _, m := range s.settings().Models {
+		if m.Provider == provider && !slices.Contains(models, m.ID) {
+			models = append(models, m.ID)
+		}
+	}
+	return models
 }
 
 // An Offer is the models of one provider that can be chosen.
